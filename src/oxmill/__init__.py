@@ -1,0 +1,1 @@
+"""Oxmill: a durable job queue for Python that runs on the store you already have."""

@@ -1,0 +1,31 @@
+"""How long and how big things may be, on every store alike."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oxmill.model.value import Value
+
+MAX_PRIORITY: Final = 1_000_000
+"""Priorities lie between minus and plus this, so that every store can rank by one number."""
+
+
+class Bounds(Value, frozen=True):
+    """Limits checked before anything is written."""
+
+    name_bytes: int = 200
+    """Queue, task, group, schedule, tag and field names, in UTF-8 bytes."""
+    id_bytes: int = 200
+    """Job, flow and worker ids."""
+    key_bytes: int = 1_000
+    """Unique keys and field values."""
+    payload_bytes: int = 8 * 1024 * 1024
+    result_bytes: int = 8 * 1024 * 1024
+    error_bytes: int = 64 * 1024
+    """Messages and tracebacks; longer ones are cut, never refused."""
+    batch_jobs: int = 10_000
+    """Jobs in one enqueue, settlements in one settle, ids in one look-up."""
+    claim_jobs: int = 1_000
+
+
+DEFAULT_BOUNDS: Final = Bounds()

@@ -1,0 +1,75 @@
+"""Claims and renewals."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from oxmill.model.job import LeasedJob
+from oxmill.model.token import Token
+from oxmill.model.value import Micros, Value
+
+
+class Claim(Value, frozen=True):
+    """Ask for up to `limit` due jobs of these queues, best rank first.
+
+    Rank is (priority, place in line) across all queues named.
+    """
+
+    queues: tuple[str, ...]
+    limit: int
+    lease: Micros
+    worker: str
+    nonce: int
+    """Random per call; becomes part of every token it grants."""
+
+
+class ClaimIds(Value, frozen=True):
+    """Ask for these very jobs, as far as they may be claimed now (broker-carried hints)."""
+
+    ids: tuple[str, ...]
+    lease: Micros
+    worker: str
+    nonce: int
+
+
+class Claimed(Value, frozen=True):
+    """The jobs granted. `until` is the end of the leases by the store's clock."""
+
+    jobs: tuple[LeasedJob, ...]
+    now: Micros
+    until: Micros
+    next_due: Micros | None = None
+    """When nothing more is in line: the earliest moment at which a job of these queues is known to
+    fall due (a delay ends or a lease lapses), so that the caller can sleep until then."""
+
+
+class Renewal(Value, frozen=True):
+    """Prolong one lease, and save progress with it if there is any."""
+
+    id: str
+    token: Token
+    progress: bytes | None = None
+
+
+class Renew(Value, frozen=True):
+    """A batch of renewals, each for `lease` from now."""
+
+    items: tuple[Renewal, ...]
+    lease: Micros
+
+
+class Hold(StrEnum):
+    """What became of a lease at renewal."""
+
+    KEPT = "kept"
+    CANCEL = "cancel"
+    """Kept, and the job is asked to stop."""
+    LOST = "lost"
+
+
+class Renewed(Value, frozen=True):
+    """The answers in the order asked."""
+
+    holds: tuple[Hold, ...]
+    now: Micros
+    until: Micros

@@ -1,0 +1,174 @@
+"""What people read: queues, workers, findings, events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from oxmill.model.rule import Rule
+from oxmill.model.settings import QueueSettings
+from oxmill.model.state import State
+from oxmill.model.value import Micros, Value
+
+
+class ListQueues(Value, frozen=True):
+    """These queues, or all that have jobs, settings or rules."""
+
+    queues: tuple[str, ...] = ()
+
+
+class QueueInfo(Value, frozen=True):
+    """One queue now. Counts cover kept jobs; totals cover all that ever ended."""
+
+    name: str
+    counts: Mapping[State, int]
+    totals: Mapping[State, int]
+    oldest_waiting: Micros | None
+    """When the job at the head of the line was enqueued."""
+    rules: tuple[Rule, ...]
+    settings: QueueSettings
+
+
+class Queues(Value, frozen=True):
+    """Queues by name, with the store's time."""
+
+    items: tuple[QueueInfo, ...]
+    now: Micros
+
+
+class WorkerInfo(Value, frozen=True):
+    """One worker process, by incarnation: the id is new at every start."""
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    queues: tuple[str, ...]
+    slots: int
+    running: int = 0
+    done: int = 0
+    rss: int = 0
+    started_at: Micros = 0
+    beat_at: Micros = 0
+    """Written by the store."""
+    phase: str = "running"
+    """running, quiet or stopping."""
+    tasks: tuple[str, ...] = ()
+
+
+class Command(StrEnum):
+    """What people ask of a worker; it learns it with its next beat."""
+
+    NONE = "none"
+    QUIET = "quiet"
+    STOP = "stop"
+
+
+class Beat(Value, frozen=True):
+    """A worker says that it is there. It is forgotten `ttl` after its last beat."""
+
+    worker: WorkerInfo
+    ttl: Micros
+    gone: bool = False
+    """The worker leaves: forget it now."""
+
+
+class Beaten(Value, frozen=True):
+    """The store's time and what people ask of the worker."""
+
+    now: Micros
+    command: Command = Command.NONE
+
+
+class ListWorkers(Value, frozen=True):
+    """All workers with a fresh beat."""
+
+
+class Workers(Value, frozen=True):
+    """Workers by start, with the store's time."""
+
+    items: tuple[WorkerInfo, ...]
+    now: Micros
+
+
+class Sweep(Value, frozen=True):
+    """Look after what nobody claims: lapsed leases, due and expired jobs, ended rules."""
+
+    limit: int = 500
+
+
+class Swept(Value, frozen=True):
+    """What a sweep did. `more` asks for another call."""
+
+    lapsed: int = 0
+    poisoned: int = 0
+    due: int = 0
+    expired: int = 0
+    more: bool = False
+    queues: tuple[str, ...] = ()
+    """Queues that have gained waiting jobs."""
+    ended: tuple[str, ...] = ()
+    """Jobs that ended."""
+
+
+class Prune(Value, frozen=True):
+    """Delete ended jobs, events and used-up keys past their retention."""
+
+    limit: int = 1_000
+
+
+class Pruned(Value, frozen=True):
+    """How many jobs went. `more` asks for another call."""
+
+    jobs: int
+    more: bool = False
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    NOTE = "note"
+
+
+class Finding(Value, frozen=True):
+    """One thing that the doctor found about the store."""
+
+    level: Level
+    name: str
+    found: str
+    wanted: str
+    risk: str
+    remedy: str
+
+
+class Event(Value, frozen=True):
+    """What people did and what went wrong, in order. Ordinary runs are counted, not recorded."""
+
+    seq: int
+    at: Micros
+    kind: str
+    target: str
+    author: str = ""
+    detail: str = ""
+
+
+class EventsAfter(Value, frozen=True):
+    """Events with a sequence number above `seq`, oldest first."""
+
+    seq: int = 0
+    limit: int = 100
+
+
+class Schema(Value, frozen=True):
+    """The store's schema version beside the code's."""
+
+    current: int
+    newest: int
+    applied: tuple[str, ...] = ()
+
+    @property
+    def pending(self) -> bool:
+        """Whether a migration is due."""
+        return self.current < self.newest

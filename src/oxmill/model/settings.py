@@ -1,0 +1,47 @@
+"""Queue settings, kept in the store and changed at run time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from oxmill.model.value import Micros, Value
+
+SECOND: Final[Micros] = 1_000_000
+DAY: Final[Micros] = 86_400 * SECOND
+
+
+class QueueSettings(Value, frozen=True):
+    """Settings of one queue. Unset limits cost nothing."""
+
+    keep_succeeded: Micros = DAY
+    keep_failed: Micros = 30 * DAY
+    keep_cancelled: Micros = DAY
+    concurrency: int | None = None
+    """Jobs running at once over all workers."""
+    rate: str | None = None
+    """Starts per time, such as `100/s`."""
+    group_concurrency: int | None = None
+    group_rate: str | None = None
+    ordered_groups: bool = False
+    ageing: Micros | None = None
+    """Waiting this long improves the priority by one."""
+
+    @property
+    def limits(self) -> bool:
+        """Whether any limit is set."""
+        return (
+            self.concurrency is not None
+            or self.rate is not None
+            or self.group_concurrency is not None
+            or self.group_rate is not None
+            or self.ordered_groups
+            or self.ageing is not None
+        )
+
+
+class PutSettings(Value, frozen=True):
+    """Replace the settings of one queue."""
+
+    queue: str
+    settings: QueueSettings
+    author: str = ""

@@ -1,0 +1,186 @@
+"""Checks that every driver makes before its first write, so that a refused call leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
+from oxmill.model.bounds import MAX_PRIORITY, Bounds
+from oxmill.model.claim import Claim
+from oxmill.model.job import NewJob
+from oxmill.model.rule import PutRules, RuleKind, Scope
+from oxmill.model.settings import PutSettings
+from oxmill.model.settlement import Failure, Settlement
+from oxmill.store.capabilities import Capability
+
+_MAX_MICROS = 2**53
+"""Moments and lengths of time stay below this: exact in every store's numbers, until year 2255."""
+
+
+def check_name(kind: str, name: str, limit: int) -> None:
+    """Refuse what some store could not keep apart, byte for byte, from another name."""
+    # The common case in one pass and without allocation: short printable ASCII.
+    if name.isascii() and name.isprintable() and 0 < len(name) <= limit:
+        return
+    if not name:
+        raise BadName(f"the {kind} is empty; give it at least one character")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise BadName(
+            f"the {kind} {name!r} holds half a surrogate pair, which is not text; "
+            f"decode it properly first"
+        ) from None
+    if size > limit:
+        raise BadName(
+            f"the {kind} {name[:40]!r}… takes {size} bytes of UTF-8; the limit is {limit}. "
+            f"Use a shorter one, such as a hash of it"
+        )
+    if any(character < " " or character == "\x7f" for character in name):
+        raise BadName(f"the {kind} {name!r} holds a control character; use printable text")
+
+
+def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> None:
+    """Refuse a batch that cannot be stored faithfully."""
+    seen_names: set[str] = set()
+    count = 0
+    for job in jobs:
+        count += 1
+        check_name("job id", job.id, bounds.id_bytes)
+        for kind, name in (("queue name", job.queue), ("task name", job.task)):
+            if name not in seen_names:
+                check_name(kind, name, bounds.name_bytes)
+                seen_names.add(name)
+        if len(job.payload) > bounds.payload_bytes:
+            raise TooBig(
+                f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
+                f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
+            )
+        if not -MAX_PRIORITY <= job.priority <= MAX_PRIORITY:
+            raise BadInput(
+                f"priority {job.priority} is out of range; use -{MAX_PRIORITY} to {MAX_PRIORITY}"
+            )
+        if (
+            job.delay
+            or job.run_at is not None
+            or job.expires_in is not None
+            or job.keep is not None
+            or job.timeout is not None
+        ):
+            _check_times(job)
+        if job.max_attempts < 1 or job.crash_limit < 1:
+            raise BadInput(
+                f"job {job.id}: max_attempts and crash_limit must be at least 1, "
+                f"not {job.max_attempts} and {job.crash_limit}"
+            )
+        if job.group is not None or job.unique is not None or job.fields or job.tags:
+            _check_labels(job, bounds)
+        if job.flow is not None or job.parent is not None or job.after:
+            need(able, Capability.FLOWS, "flows")
+    if count > bounds.batch_jobs:
+        raise TooBig(
+            f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
+            f"Use enqueue_many, which cuts any number into batches"
+        )
+
+
+def _check_times(job: NewJob) -> None:
+    for name, micros in (
+        ("delay", job.delay),
+        ("run_at", job.run_at),
+        ("expires", job.expires_in),
+        ("keep", job.keep),
+        ("timeout", job.timeout),
+    ):
+        if micros is not None and not 0 <= micros < _MAX_MICROS:
+            raise BadInput(
+                f"job {job.id}: {name} of {micros} microseconds is out of range; "
+                f"use a time between now and the year 2255"
+            )
+
+
+def _check_labels(job: NewJob, bounds: Bounds) -> None:
+    if job.group is not None:
+        check_name("group name", job.group, bounds.name_bytes)
+    if job.unique is not None:
+        check_name("unique key", job.unique.key, bounds.key_bytes)
+    for tag in job.tags:
+        check_name("tag", tag, bounds.name_bytes)
+    for name, value in job.fields.items():
+        check_name("field name", name, bounds.name_bytes)
+        if isinstance(value, str):
+            if value:
+                check_name(f"value of field {name!r}", value, bounds.key_bytes)
+        elif isinstance(value, bool) or not -(2**63) <= value < 2**63:
+            raise BadInput(f"field {name!r} must be text or a 64-bit integer, not {value!r}")
+
+
+def check_claim(claim: Claim, bounds: Bounds) -> None:
+    """Refuse a claim that makes no sense."""
+    if not 1 <= claim.limit <= bounds.claim_jobs:
+        raise BadInput(f"a claim may ask for 1 to {bounds.claim_jobs} jobs, not {claim.limit}")
+    if claim.lease <= 0:
+        raise BadInput("a lease must last longer than 0 seconds")
+    for queue in claim.queues:
+        check_name("queue name", queue, bounds.name_bytes)
+
+
+def check_settlements(items: Iterable[Settlement], bounds: Bounds) -> None:
+    """Refuse results that cannot be stored; the caller records a failure instead."""
+    for item in items:
+        if item.result is not None and len(item.result) > bounds.result_bytes:
+            raise TooBig(
+                f"the result of job {item.id} takes {len(item.result):,} bytes; the limit is "
+                f"{bounds.result_bytes:,}. Store the data elsewhere and return a reference"
+            )
+        if not 0 <= item.delay < _MAX_MICROS:
+            raise BadInput(f"job {item.id}: delay of {item.delay} microseconds is out of range")
+
+
+def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
+    """Refuse rules the caller may not touch or the store cannot keep."""
+    for key in (*(rule.key for rule in request.set), *request.lift):
+        check_name(f"{key.scope} name", key.target, bounds.name_bytes)
+        if key.kind is RuleKind.BLOCK and not request.operator:
+            raise NotAllowed(
+                f"a block on {key.scope} {key.target!r} may be set and lifted by operators only; "
+                f"ask one, or use a pause"
+            )
+        if key.scope is not Scope.QUEUE or key.kind is RuleKind.THROTTLE:
+            need(able, Capability.SCOPED_RULES, "throttles and rules on tasks, groups and fields")
+
+
+def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> None:
+    """Refuse settings the store cannot hold to."""
+    check_name("queue name", request.queue, bounds.name_bytes)
+    settings = request.settings
+    if min(settings.keep_succeeded, settings.keep_failed, settings.keep_cancelled) < 0:
+        raise BadInput(f"queue {request.queue!r}: retention cannot be negative")
+    if settings.limits:
+        need(able, Capability.LIMITS, "concurrency, rate and group limits")
+
+
+def need(able: Capability, wanted: Capability, what: str) -> None:
+    """Refuse what this store cannot do."""
+    if wanted not in able:
+        raise NotSupported(f"this store does not support {what} yet; see the capability table")
+
+
+def clip(failure: Failure | None, limit: int) -> Failure | None:
+    """An error that fits: the message's start and the traceback's end say most."""
+    if failure is None or len(failure.message) + len(failure.traceback) < limit // 4:
+        return failure
+    return Failure(
+        type=failure.type[:200],
+        message=_fit(failure.message, limit // 4),
+        traceback=_fit(failure.traceback, limit // 2, tail=True),
+    )
+
+
+def _fit(text: str, limit: int, *, tail: bool = False) -> str:
+    data = text.encode(errors="replace")
+    if len(data) <= limit:
+        return data.decode()
+    cut = data[-limit:] if tail else data[:limit]
+    clean = cut.decode(errors="ignore")
+    return f"…{clean}" if tail else f"{clean}…"

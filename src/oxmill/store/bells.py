@@ -1,0 +1,133 @@
+"""The doorbell within one process, and the one that never rings."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from typing import Self
+
+
+class LocalBell:
+    """A bell that threads and event loops of this process can wait on."""
+
+    __slots__ = ("_closed", "_flag", "_home", "_loop", "_waiter", "topics")
+
+    def __init__(self, topics: frozenset[str], home: LocalDoorbell) -> None:
+        self.topics = topics
+        self._home = home
+        self._flag = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = False
+
+    def strike(self) -> None:
+        """Remember the ring and wake the waiter, from whatever thread."""
+        if self._flag.is_set():
+            return
+        self._flag.set()
+        loop = self._loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self._wake)
+            except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
+                self._loop = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def wait(self, timeout: float) -> bool:
+        """Block until rung or `timeout` seconds have passed; whether it was rung."""
+        rung = self._flag.wait(timeout)
+        self._flag.clear()
+        return rung
+
+    async def arrive(self, timeout: float) -> bool:
+        """The same without blocking the event loop."""
+        if not self._flag.is_set():
+            loop = asyncio.get_running_loop()
+            waiter = self._waiter = loop.create_future()
+            self._loop = loop
+            timer = loop.call_later(timeout, self._wake)
+            try:
+                # A ring between the look at the flag and the line above found no loop to wake.
+                if not self._flag.is_set():
+                    await waiter
+            finally:
+                timer.cancel()
+                self._loop = self._waiter = None
+        rung = self._flag.is_set()
+        self._flag.clear()
+        return rung
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._home.forget(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class LocalDoorbell:
+    """Wakes listeners of this process at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bells: dict[str, set[LocalBell]] = {}
+
+    def ring(self, topics: Iterable[str]) -> None:
+        """Wake whoever listens to one of the topics."""
+        bells = self._bells
+        if not bells:
+            return
+        with self._lock:
+            rung = [bell for topic in topics for bell in bells.get(topic, ())]
+        for bell in rung:
+            bell.strike()
+
+    def ring_all(self) -> None:
+        """Wake everybody: a hint whose topic is not known."""
+        with self._lock:
+            rung = {bell for bells in self._bells.values() for bell in bells}
+        for bell in rung:
+            bell.strike()
+
+    def listen(self, topics: Iterable[str]) -> LocalBell:
+        """A bell for these topics."""
+        bell = LocalBell(frozenset(topics), self)
+        with self._lock:
+            for topic in bell.topics:
+                self._bells.setdefault(topic, set()).add(bell)
+        return bell
+
+    def forget(self, bell: LocalBell) -> None:
+        """Take a bell off its topics."""
+        with self._lock:
+            for topic in bell.topics:
+                listeners = self._bells.get(topic)
+                if listeners is not None:
+                    listeners.discard(bell)
+                    if not listeners:
+                        del self._bells[topic]
+
+    @property
+    def listeners(self) -> int:
+        """How many topics are listened to."""
+        return len(self._bells)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class SilentDoorbell(LocalDoorbell):
+    """Never rings. Everything must still work, only later: the store is the truth."""
+
+    def ring(self, topics: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def ring_all(self) -> None:
+        """Do nothing."""

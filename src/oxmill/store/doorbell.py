@@ -1,0 +1,58 @@
+"""Hints that there may be something to do. They may be lost or doubled without harm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, Self
+
+CONTROL = "control"
+"""Rung when running jobs are asked to stop or a worker is given a command."""
+
+
+def work(queue: str) -> str:
+    """The topic rung when a queue may have gained waiting jobs."""
+    return f"work:{queue}"
+
+
+def ended(job_id: str) -> str:
+    """The topic rung when a job has ended."""
+    return f"ended:{job_id}"
+
+
+class Bell(Protocol):
+    """One listener. It remembers a ring until the next wait, so nothing is missed in between.
+
+    Look first, then wait: a ring that came during the look ends the wait at once.
+    """
+
+    def wait(self, timeout: float) -> bool:
+        """Block until rung or `timeout` seconds have passed; whether it was rung."""
+        ...
+
+    async def arrive(self, timeout: float) -> bool:
+        """The same without blocking the event loop."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Doorbell(Protocol):
+    """Carries hints within a process and, where the store can, between processes."""
+
+    def ring(self, topics: Iterable[str]) -> None:
+        """Wake whoever listens to one of the topics. Never blocks for long, never raises."""
+        ...
+
+    def listen(self, topics: Iterable[str]) -> Bell:
+        """A bell for these topics. It may also ring for others."""
+        ...
+
+    def close(self) -> None:
+        """Let go of sockets and threads; bells still open only time out."""
+        ...

@@ -1,0 +1,63 @@
+"""A driver: all the code that knows one store, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.store.capabilities import Capability
+from oxmill.store.doorbell import Doorbell
+from oxmill.store.plan import Plan
+from oxmill.store.ringing import topics_after
+from oxmill.store.roles.claiming import Claiming
+from oxmill.store.roles.enqueueing import Enqueueing
+from oxmill.store.roles.housekeeping import Housekeeping
+from oxmill.store.roles.inspecting import Inspecting
+from oxmill.store.roles.installing import Installing
+from oxmill.store.roles.scheduling import Scheduling
+from oxmill.store.roles.settling import Settling
+from oxmill.store.roles.steering import Steering
+from oxmill.store.transport import Transport
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The eight roles of one store, with what performs their plans and carries its hints."""
+
+    name: str
+    url: str
+    """Where the store is, without secrets."""
+    capabilities: Capability
+    installing: Installing
+    enqueueing: Enqueueing
+    claiming: Claiming
+    settling: Settling
+    scheduling: Scheduling
+    steering: Steering
+    inspecting: Inspecting
+    housekeeping: Housekeeping
+    transport: Transport
+    doorbell: Doorbell
+    bounds: Bounds = DEFAULT_BOUNDS
+
+    def run(self, plan: Plan[T]) -> T:
+        """Perform a plan, then ring for what it changed."""
+        answer = self.transport.run(plan)
+        if plan.writes and (topics := topics_after(plan.request, answer)):
+            self.doorbell.ring(topics)
+        return answer
+
+    async def arun(self, plan: Plan[T]) -> T:
+        """The same without blocking the event loop."""
+        answer = await self.transport.arun(plan)
+        if plan.writes and (topics := topics_after(plan.request, answer)):
+            self.doorbell.ring(topics)
+        return answer
+
+    def close(self) -> None:
+        """Let go of threads, sockets and connections."""
+        self.doorbell.close()
+        self.transport.close()

@@ -1,0 +1,62 @@
+"""Which bells an operation rings once the store has done it. Shared by all drivers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oxmill.model.info import Pruned, Swept
+from oxmill.model.job import Enqueue, Verdict
+from oxmill.model.query import Steered
+from oxmill.model.rule import RulesPut
+from oxmill.model.schedule import Fire, Fired
+from oxmill.model.settlement import Ruling, Settle
+from oxmill.model.state import TERMINAL, State
+from oxmill.store.doorbell import CONTROL, ended, work
+
+
+def topics_after(request: object, answer: Any) -> set[str]:
+    """The topics to ring after `answer` was given to `request`."""
+    match request:
+        case Enqueue(jobs=jobs):
+            return _enqueued(jobs, answer)
+        case Settle():
+            return _settled(answer)
+        case Fire(jobs=jobs):
+            return _enqueued(jobs, answer.answers) if isinstance(answer, Fired) else set()
+        case (first, second):
+            return topics_after(first, answer[0]) | topics_after(second, answer[1])
+        case _:
+            return _changed(answer)
+
+
+def _enqueued(jobs: Any, answers: Any) -> set[str]:
+    return {
+        work(job.queue)
+        for job, answer in zip(jobs, answers, strict=False)
+        if answer.state is State.WAITING and answer.verdict is not Verdict.DUPLICATE
+    }
+
+
+def _settled(answers: Any) -> set[str]:
+    topics: set[str] = set()
+    for answer in answers:
+        if answer.ruling is not Ruling.WON:
+            continue
+        if answer.state in TERMINAL:
+            topics.add(ended(answer.id))
+        elif answer.state is State.WAITING and answer.queue is not None:
+            topics.add(work(answer.queue))
+    return topics
+
+
+def _changed(answer: Any) -> set[str]:
+    match answer:
+        case Swept():
+            return {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}
+        case RulesPut():
+            return {work(q) for q in answer.queues}
+        case Steered():
+            topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ids}
+            return topics | {CONTROL} if answer.asked else topics
+        case Pruned() | _:
+            return set()

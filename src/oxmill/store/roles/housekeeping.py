@@ -1,0 +1,27 @@
+"""Housekeeping: something unattended is always sweeping."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from oxmill.model.info import Beat, Beaten, Prune, Pruned, Sweep, Swept
+from oxmill.store.plan import Plan
+
+
+class Housekeeping(Protocol):
+    """Bounded steps, safe when several run at once; killing one halfway harms nothing."""
+
+    def sweep(self, request: Sweep) -> Plan[Swept]:
+        """Do for all queues what a claim does for its own: take back lapsed leases, let due jobs
+        into the line, end expired ones, drop ended rules. A lease that reaches further into the
+        future than any lease may (a stepped clock) is cut to one from now."""
+        ...
+
+    def prune(self, request: Prune) -> Plan[Pruned]:
+        """Delete ended jobs past their retention, with all that belongs to them."""
+        ...
+
+    def beat(self, request: Beat) -> Plan[Beaten]:
+        """Record a worker, forget stale ones, and pass on what people ask of it. Jobs never depend
+        on this record."""
+        ...

@@ -1,0 +1,30 @@
+"""Settling: leases end."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from oxmill.model.settlement import Settle, Settled
+from oxmill.store.plan import Plan
+
+
+class Settling(Protocol):
+    """Records how leases ended."""
+
+    def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
+        """One answer per settlement, in order; each is judged by its token alone, not by the clock.
+
+        `WON` if the job runs under this very token, or if the last settlement of this very token
+        had the same outcome (a winner may repeat itself). Otherwise `LOST`, and nothing changed;
+        `GONE` if the job is not there.
+
+        complete → succeeded · fail → failed · cancel → cancelled. retry → one failure more, then
+        scheduled after `delay` (waiting, behind the line, if it is 0), or failed/exhausted when
+        `failures` has reached `max_attempts`. snooze → scheduled after `delay` (waiting, behind
+        the line, if 0). release → waiting at its old place. A job asked to stop that is retried,
+        snoozed or released ends as cancelled instead; one that completes or fails keeps that end.
+
+        A job that ends gives back its unique key and frees the job held behind it. An ended job
+        with nothing to keep is deleted in the same step.
+        """
+        ...
