@@ -35,6 +35,8 @@ class Change(StrEnum):
     SPAWN = "spawn"
     LAPSE = "lapse"
     """The lease ran out: the holder crashed, froze or was cut off."""
+    RESUME = "resume"
+    """The holder of a lapsed lease came back before anyone else claimed the job."""
     FAIL = "fail"
     POISON = "poison"
     """The lease ran out once too often."""
@@ -69,6 +71,7 @@ TRANSITIONS: dict[Change, tuple[frozenset[State | None], frozenset[State]]] = {
     Change.RELEASE: (frozenset({State.RUNNING}), frozenset({State.WAITING})),
     Change.SPAWN: (frozenset({State.RUNNING}), frozenset({State.HELD})),
     Change.LAPSE: (frozenset({State.RUNNING}), frozenset({State.WAITING})),
+    Change.RESUME: (frozenset({State.WAITING}), frozenset({State.RUNNING})),
     Change.FAIL: (frozenset({State.RUNNING, State.HELD}), frozenset({State.FAILED})),
     Change.POISON: (frozenset({State.RUNNING}), frozenset({State.FAILED})),
     Change.CANCEL: (frozenset(LIVE), frozenset({State.CANCELLED})),

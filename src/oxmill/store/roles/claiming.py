@@ -29,6 +29,9 @@ class Claiming(Protocol):
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest, even if their time has passed.
 
+        A job that went back to waiting only because this lease lapsed, and that nobody claimed
+        since, runs again under the same token; its crash stays counted.
+
         The holder learns here that its lease is lost or that its job is asked to stop. Progress is
         stored only where the lease was kept.
         """
