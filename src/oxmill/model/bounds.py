@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oxmill.model.value import Value
+from oxmill.model.value import Micros, Value
 
 MAX_PRIORITY: Final = 1_000_000
 """Priorities lie between minus and plus this, so that every store can rank by one number."""
@@ -26,6 +26,12 @@ class Bounds(Value, frozen=True):
     batch_jobs: int = 10_000
     """Jobs in one enqueue, settlements in one settle, ids in one look-up."""
     claim_jobs: int = 1_000
+    """Jobs that one claim may ask for."""
+    cleanup_jobs: int = 500
+    """Due, lapsed and expired jobs, each, that one claim sees to."""
+    lease: Micros = 86_400_000_000
+    """The longest lease."""
+    page_jobs: int = 1_000
 
 
 DEFAULT_BOUNDS: Final = Bounds()

@@ -39,8 +39,9 @@ class Claimed(Value, frozen=True):
     now: Micros
     until: Micros
     next_due: Micros | None = None
-    """When nothing more is in line: the earliest moment at which a job of these queues is known to
-    fall due (a delay ends or a lease lapses), so that the caller can sleep until then."""
+    """When fewer than `limit` were granted: the earliest moment at which a scheduled job of the
+    open queues named falls due or a lease on one of their running jobs ends, those just granted
+    included, so that the caller can sleep until then. Otherwise `None`."""
 
 
 class Renewal(Value, frozen=True):

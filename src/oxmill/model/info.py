@@ -18,7 +18,11 @@ class ListQueues(Value, frozen=True):
 
 
 class QueueInfo(Value, frozen=True):
-    """One queue now. Counts cover kept jobs; totals cover all that ever ended."""
+    """One queue now; states with a count of 0 are left out.
+
+    `counts` covers the jobs that are there. `totals` counts every end ever recorded, also of jobs
+    that were pruned, purged or redriven since.
+    """
 
     name: str
     counts: Mapping[State, int]
@@ -49,8 +53,9 @@ class WorkerInfo(Value, frozen=True):
     done: int = 0
     rss: int = 0
     started_at: Micros = 0
+    """Written by the store at the first beat."""
     beat_at: Micros = 0
-    """Written by the store."""
+    """Written by the store at every beat."""
     phase: str = "running"
     """running, quiet or stopping."""
     tasks: tuple[str, ...] = ()
@@ -62,6 +67,20 @@ class Command(StrEnum):
     NONE = "none"
     QUIET = "quiet"
     STOP = "stop"
+
+
+class Order(Value, frozen=True):
+    """Ask workers to do something."""
+
+    workers: tuple[str, ...]
+    command: Command
+    author: str = ""
+
+
+class Ordered(Value, frozen=True):
+    """The workers that are there and were asked."""
+
+    workers: tuple[str, ...]
 
 
 class Beat(Value, frozen=True):

@@ -77,7 +77,8 @@ class Enqueued(Value, frozen=True, gc=False):
 
     id: str
     verdict: Verdict
-    state: State
+    state: State | None
+    """The state of the job that `id` names; `None` if it is no longer there."""
 
 
 class LeasedJob(Value, frozen=True):

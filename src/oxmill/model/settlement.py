@@ -32,6 +32,15 @@ class Failure(Value, frozen=True):
     traceback: str = ""
 
 
+def poison(crashes: int) -> Failure:
+    """The error of a job whose lease lapsed once too often."""
+    return Failure(
+        type="Poison",
+        message=f"the lease lapsed {crashes} times: each time the worker crashed, froze or was cut "
+        f"off while it ran this job",
+    )
+
+
 class Settlement(Value, frozen=True):
     """One lease's end, fenced by its token."""
 

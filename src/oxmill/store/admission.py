@@ -119,8 +119,11 @@ def check_claim(claim: Claim, bounds: Bounds) -> None:
     """Refuse a claim that makes no sense."""
     if not 1 <= claim.limit <= bounds.claim_jobs:
         raise BadInput(f"a claim may ask for 1 to {bounds.claim_jobs} jobs, not {claim.limit}")
-    if claim.lease <= 0:
-        raise BadInput("a lease must last longer than 0 seconds")
+    if not 0 < claim.lease <= bounds.lease:
+        raise BadInput(
+            f"a lease of {claim.lease / 1e6:g} s is out of range; use more than 0 seconds and at "
+            f"most a day, and renew it"
+        )
     for queue in claim.queues:
         check_name("queue name", queue, bounds.name_bytes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oxmill.model.info import Pruned, Swept
+from oxmill.model.info import Ordered, Swept
 from oxmill.model.job import Enqueue, Verdict
 from oxmill.model.query import Steered
 from oxmill.model.rule import RulesPut
@@ -58,5 +58,7 @@ def _changed(answer: Any) -> set[str]:
         case Steered():
             topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ids}
             return topics | {CONTROL} if answer.asked else topics
-        case Pruned() | _:
+        case Ordered():
+            return {CONTROL}
+        case _:
             return set()

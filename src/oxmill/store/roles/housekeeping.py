@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from oxmill.model.info import Beat, Beaten, Prune, Pruned, Sweep, Swept
+from oxmill.model.info import Beat, Beaten, Order, Ordered, Prune, Pruned, Sweep, Swept
 from oxmill.store.plan import Plan
 
 
@@ -13,8 +13,8 @@ class Housekeeping(Protocol):
 
     def sweep(self, request: Sweep) -> Plan[Swept]:
         """Do for all queues what a claim does for its own: take back lapsed leases, let due jobs
-        into the line, end expired ones, drop ended rules. A lease that reaches further into the
-        future than any lease may (a stepped clock) is cut to one from now."""
+        into the line, end expired ones, drop ended rules. A lease granted later than now (the
+        store's clock was stepped back) is cut to its full length from now."""
         ...
 
     def prune(self, request: Prune) -> Plan[Pruned]:
@@ -24,4 +24,8 @@ class Housekeeping(Protocol):
     def beat(self, request: Beat) -> Plan[Beaten]:
         """Record a worker, forget stale ones, and pass on what people ask of it. Jobs never depend
         on this record."""
+        ...
+
+    def order(self, request: Order) -> Plan[Ordered]:
+        """Workers that are there learn the command with their next beat; the newest one counts."""
         ...
