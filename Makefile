@@ -1,0 +1,50 @@
+# Every target works in a fresh clone: it first makes .venv with the development tools, and does
+# so again only when pyproject.toml changes. Needs python3 (3.11 or newer), make and a package index.
+
+SHELL := /bin/bash -euo pipefail
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= auto
+
+.PHONY: help demo test check format bench clean
+
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Run a worker, a scheduler and sample jobs on a SQLite file; ends by itself.
+	@$(BIN)/python examples/demo/demo.py
+
+test: check ## Run all checks and all tests; what CI runs.
+	$(BIN)/pytest -q -n $(JOBS)
+
+check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/test_shape.py
+
+format: $(READY) ## Let ruff fix and format everything.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Run the benchmarks; figures go to benchmarks/results/.
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove the virtual environment and every cache.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: Oxmill needs Python 3.11 or newer as '$(PYTHON)'; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(VENV) with the development tools (about a minute, once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@

@@ -1,0 +1,22 @@
+"""What all tests share: a clean environment and one Hypothesis profile."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "oxmill",
+    deadline=None,  # a shared machine is slow at times; pytest-timeout bounds every test
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("oxmill")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch):
+    """Nothing in the developer's own environment changes what a test sees."""
+    for name in list(os.environ):
+        if name.startswith("OXMILL_") or name in {"NO_COLOR", "CLICOLOR_FORCE"}:
+            monkeypatch.delenv(name)
