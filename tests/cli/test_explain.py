@@ -1,0 +1,210 @@
+"""Explaining a job is a pure decision: given a situation, the gates and one sentence."""
+
+import pytest
+
+from oxmill.model.info import QueueInfo, WorkerInfo
+from oxmill.model.job import Job, Reason
+from oxmill.model.rule import Rule, RuleKind, Scope
+from oxmill.model.settings import QueueSettings
+from oxmill.model.settlement import Failure
+from oxmill.model.state import State
+from oxmill.rules.explain import Situation, explain
+
+NOW = 1_000_000_000_000
+SECOND = 1_000_000
+
+
+def job(**changes):
+    values = {
+        "id": "j1",
+        "queue": "mail",
+        "task": "app:send",
+        "state": State.WAITING,
+        "payload": b"{}",
+        "content_type": "application/json",
+        "priority": 0,
+        "attempt": 0,
+        "failures": 0,
+        "crashes": 0,
+        "max_attempts": 20,
+        "crash_limit": 3,
+        "enqueued_at": NOW - 5 * SECOND,
+        "due_at": NOW - 5 * SECOND,
+    }
+    return Job(**(values | changes))
+
+
+def worker(**changes):
+    values = {
+        "id": "w1",
+        "host": "h",
+        "pid": 1,
+        "version": "0",
+        "queues": ("mail",),
+        "slots": 4,
+        "tasks": ("app:send",),
+    }
+    return WorkerInfo(**(values | changes))
+
+
+def queue(*rules):
+    return QueueInfo(
+        name="mail",
+        counts={},
+        totals={},
+        oldest_waiting=None,
+        rules=rules,
+        settings=QueueSettings(),
+    )
+
+
+def told(**situation):
+    return explain(Situation(**({"job": job(), "now": NOW, "workers": (worker(),)} | situation)))
+
+
+def closed(explanation):
+    return [gate.name for gate in explanation.closed]
+
+
+def test_nothing_in_the_way():
+    told_ = told()
+    assert closed(told_) == []
+    assert "every gate is open" in told_.summary
+
+
+@pytest.mark.parametrize(
+    ("situation", "gate", "words"),
+    [
+        ({"workers": ()}, "worker", "none is running"),
+        ({"workers": (worker(queues=("other",)),)}, "worker", "served: other"),
+        ({"workers": (worker(tasks=("app:else",)),)}, "task", "knows task 'app:send'"),
+        ({"workers": (worker(phase="quiet"),)}, "worker", "is quiet"),
+        ({"workers": (worker(running=4),)}, "slots", "all 4 slots are busy"),
+        (
+            {"job": job(state=State.SCHEDULED, due_at=NOW + 90 * SECOND)},
+            "due time",
+            "due in 1m 30s",
+        ),
+        ({"job": job(expires_at=NOW - SECOND)}, "expiry", "expired 1s ago"),
+        (
+            {"queue": queue(Rule(kind=RuleKind.PAUSE, target="mail", reason="deploy"))},
+            "pause",
+            "is paused: deploy",
+        ),
+        (
+            {"queue": queue(Rule(kind=RuleKind.BLOCK, target="mail", author="ada"))},
+            "block",
+            "is blocked by ada",
+        ),
+        (
+            {"queue": queue(Rule(kind=RuleKind.PAUSE, target="app:send", scope=Scope.TASK))},
+            "pause",
+            "task 'app:send' is paused",
+        ),
+    ],
+)
+def test_one_closed_gate(situation, gate, words):
+    told_ = told(**situation)
+    assert closed(told_) == [gate]
+    assert words in told_.summary
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule(kind=RuleKind.PAUSE, target="mail", expires_at=NOW),
+        Rule(kind=RuleKind.PAUSE, target="other"),
+        Rule(kind=RuleKind.PAUSE, target="app:else", scope=Scope.TASK),
+    ],
+)
+def test_a_rule_that_does_not_cover_the_job_closes_nothing(rule):
+    assert closed(told(queue=queue(rule))) == []
+
+
+def test_a_pause_and_a_block_are_told_apart_with_the_command_that_lifts_each():
+    rules = queue(
+        Rule(kind=RuleKind.PAUSE, target="mail"), Rule(kind=RuleKind.BLOCK, target="mail")
+    )
+    remedies = [gate.remedy for gate in told(queue=rules).closed]
+    assert remedies == ["oxmill queues resume mail", "oxmill queues unblock mail"]
+
+
+def test_a_retry_names_the_failure_it_waits_for():
+    retried = job(
+        state=State.SCHEDULED,
+        due_at=NOW + SECOND,
+        failures=2,
+        attempt=2,
+        error=Failure(type="ValueError"),
+    )
+    assert "after failure 2 of 20 (ValueError)" in told(job=retried).summary
+
+
+def test_several_closed_gates_are_counted():
+    told_ = told(job=job(state=State.SCHEDULED, due_at=NOW + SECOND), workers=())
+    assert closed(told_) == ["due time", "worker"]
+    assert told_.summary.endswith("and 1 more gate closed")
+
+
+def test_a_claimed_job_does_not_expire():
+    assert closed(told(job=job(expires_at=NOW - SECOND, attempt=1))) == []
+
+
+def test_a_held_successor_names_the_holder_of_its_key():
+    held = job(state=State.HELD, reason=Reason.RERUN, unique="k")
+    told_ = told(job=held, holder=job(id="j0", state=State.RUNNING))
+    assert "unique key 'k': j0 is running" in told_.summary
+    assert told_.closed[0].remedy == "oxmill jobs explain j0"
+
+
+def test_a_running_job_tells_of_its_worker_and_lease():
+    running = job(
+        state=State.RUNNING,
+        attempt=2,
+        worker="w1",
+        claimed_at=NOW - 3 * SECOND,
+        lease_until=NOW + 57 * SECOND,
+    )
+    told_ = told(job=running)
+    assert told_.summary == "running for 3s as attempt 2"
+    assert closed(told_) == []
+
+
+def test_a_running_job_whose_worker_is_gone():
+    running = job(
+        state=State.RUNNING,
+        worker="w0",
+        claimed_at=NOW - 90 * SECOND,
+        lease_until=NOW - SECOND,
+        cancel_requested=True,
+    )
+    assert closed(told(job=running)) == ["worker", "lease", "cancel"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"state": State.SUCCEEDED, "attempt": 1}, "succeeded in attempt 1"),
+        ({"state": State.FAILED, "reason": Reason.POISON, "crashes": 3}, "lapsed 3 times"),
+        (
+            {
+                "state": State.FAILED,
+                "reason": Reason.EXHAUSTED,
+                "failures": 20,
+                "error": Failure(type="OSError", message="no route"),
+            },
+            "20 of 20 attempts; the last: OSError: no route",
+        ),
+        ({"state": State.FAILED, "reason": Reason.REFUSED}, "not tried again"),
+        ({"state": State.CANCELLED, "reason": Reason.EXPIRED}, "had not started"),
+        ({"state": State.CANCELLED, "reason": "not needed"}, "cancelled: not needed"),
+        ({"state": State.FAILED}, "no reason was recorded"),
+    ],
+)
+def test_how_a_job_ended(changes, words):
+    assert words in told(job=job(**changes)).summary
+
+
+def test_a_failed_job_names_the_command_that_runs_it_again():
+    assert told(job=job(state=State.FAILED)).remedy == "oxmill jobs retry j1"
+    assert told(job=job(state=State.SUCCEEDED)).remedy == ""
