@@ -24,7 +24,7 @@ class Retry(Signal):
     (fixed) or the n-th of a list, at most `cap`, times a random factor of 0.5 to 1.5 with jitter.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a policy is written in one line where it is used
         self,
         max_attempts: int | None = None,
         *,

@@ -8,6 +8,7 @@ from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import MAX_PRIORITY, Bounds
 from oxmill.model.claim import Claim
 from oxmill.model.job import NewJob
+from oxmill.model.query import Edit
 from oxmill.model.rule import PutRules, RuleKind, Scope
 from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
@@ -56,10 +57,7 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
                 f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
                 f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
             )
-        if not -MAX_PRIORITY <= job.priority <= MAX_PRIORITY:
-            raise BadInput(
-                f"priority {job.priority} is out of range; use -{MAX_PRIORITY} to {MAX_PRIORITY}"
-            )
+        _check_priority(job.priority)
         if (
             job.delay
             or job.run_at is not None
@@ -138,6 +136,23 @@ def check_settlements(items: Iterable[Settlement], bounds: Bounds) -> None:
             )
         if not 0 <= item.delay < _MAX_MICROS:
             raise BadInput(f"job {item.id}: delay of {item.delay} microseconds is out of range")
+
+
+def check_edit(request: Edit, bounds: Bounds) -> None:
+    """Refuse an edit that cannot be stored faithfully."""
+    if request.queue is not None:
+        check_name("queue name", request.queue, bounds.name_bytes)
+    if request.priority is not None:
+        _check_priority(request.priority)
+    if request.due_in is not None and not 0 <= request.due_in < _MAX_MICROS:
+        raise BadInput(f"a due time {request.due_in} microseconds from now is out of range")
+
+
+def _check_priority(priority: int) -> None:
+    if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
+        raise BadInput(
+            f"priority {priority} is out of range; use -{MAX_PRIORITY} to {MAX_PRIORITY}"
+        )
 
 
 def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:

@@ -1,0 +1,150 @@
+"""Claiming in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+
+from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.transport import Call
+from oxmill.drivers.memory.world import LAPSE, World
+from oxmill.errors import BadInput
+from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewal, Renewed
+from oxmill.model.job import Reason
+from oxmill.model.state import Change, State
+from oxmill.model.token import Token
+from oxmill.model.unique import Until
+from oxmill.model.value import Micros
+from oxmill.store.admission import check_claim
+from oxmill.store.plan import Plan, Steps, ask, plan
+
+
+class MemoryClaiming:
+    """Grants and prolongs leases."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def claim(self, request: Claim) -> Plan[Claimed]:
+        """At most `limit` jobs, each to this holder only, best rank first."""
+        check_claim(request, self._world.bounds)
+        return self._claim(request)
+
+    @plan("claim")
+    def _claim(self, request: Claim) -> Steps[Claimed]:
+        return (yield from ask(Call(lambda: _claim(self._world, request))))
+
+    @plan("claim_ids")
+    def claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
+        """Those of the named jobs that `claim` could grant now, in the order named."""
+        return (yield from ask(Call(lambda: _claim_ids(self._world, request))))
+
+    @plan("renew")
+    def renew(self, request: Renew) -> Steps[Renewed]:
+        """Prolong leases whose token is still the newest."""
+        return (yield from ask(Call(lambda: _renew(self._world, request))))
+
+
+def _claim(world: World, request: Claim) -> Claimed:
+    now = world.clock()
+    queues = tuple(dict.fromkeys(request.queues))
+    for queue in queues:
+        tidy(world, queue, now)
+    open_queues = [queue for queue in queues if not world.closed(queue, now)]
+    ranked = merge(*(world.lines[queue] for queue in open_queues))
+    startable = (world.jobs[key[2]] for key in ranked)
+    chosen = list(islice((r for r in startable if not _too_late(r, now)), request.limit))
+    return _granted(world, chosen, request, open_queues)
+
+
+def _claim_ids(world: World, request: ClaimIds) -> Claimed:
+    now = world.clock()
+    if not 0 < request.lease <= world.bounds.lease:
+        raise BadInput("a lease must last longer than 0 seconds and at most a day")
+    found = [world.jobs[i] for i in dict.fromkeys(request.ids) if i in world.jobs]
+    for queue in dict.fromkeys(record.queue for record in found):
+        tidy(world, queue, now)
+    chosen = [
+        record
+        for record in found
+        if record.state is State.WAITING
+        and not world.closed(record.queue, now)
+        and not _too_late(record, now)
+    ]
+    return _granted(world, chosen, request, None)
+
+
+def tidy(world: World, queue: str, now: Micros) -> None:
+    """What every claim does first: lapsed leases, due jobs, expired jobs of one queue."""
+    bound = world.bounds.cleanup_jobs
+    for record in world.lapsed(queue, now)[:bound]:
+        world.lapse(record)
+    world.fall_due(queue, now, bound)
+    for record in world.expired(queue, now)[:bound]:
+        world.end(record, Change.EXPIRE, State.CANCELLED, Reason.EXPIRED)
+
+
+def _too_late(record: Record, now: Micros) -> bool:
+    return record.attempt == 0 and record.expires_at is not None and record.expires_at <= now
+
+
+def _granted(
+    world: World, chosen: Sequence[Record], request: Claim | ClaimIds, queues: list[str] | None
+) -> Claimed:
+    now = world.clock()
+    until = now + request.lease
+    for record in chosen:
+        world.move(record, Change.CLAIM, State.RUNNING)
+        record.attempt += 1
+        record.nonce = request.nonce
+        record.worker = request.worker
+        record.claimed_at = now
+        record.lease = request.lease
+        record.lease_until = until
+        record.reason = record.last_outcome = None
+        if record.unique is not None and record.unique.until is Until.STARTED:
+            world.let_key_go(record, now)
+    full = isinstance(request, Claim) and len(chosen) == request.limit
+    return Claimed(
+        jobs=tuple(record.leased() for record in chosen),
+        now=now,
+        until=until,
+        next_due=None if full or queues is None else _next_due(world, queues),
+    )
+
+
+def _next_due(world: World, queues: list[str]) -> Micros | None:
+    moments = [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
+    moments += [r.lease_until or 0 for r in world.running.values() if r.queue in queues]
+    return min(moments, default=None)
+
+
+def _renew(world: World, request: Renew) -> Renewed:
+    if not 0 < request.lease <= world.bounds.lease:
+        raise BadInput("a lease must last longer than 0 seconds and at most a day")
+    now = world.clock()
+    holds = tuple(_renew_one(world, item, request.lease, now) for item in request.items)
+    return Renewed(holds=holds, now=now, until=now + request.lease)
+
+
+def _renew_one(world: World, item: Renewal, lease: Micros, now: Micros) -> Hold:
+    record = world.jobs.get(item.id)
+    if record is None or not held_by(world, record, item.token):
+        return Hold.LOST
+    record.lease = lease
+    record.lease_until = now + lease
+    if item.progress is not None:
+        record.progress = item.progress
+    return Hold.CANCEL if record.cancel_requested else Hold.KEPT
+
+
+def held_by(world: World, record: Record, token: Token) -> bool:
+    """Whether this token still holds the job; brings a lapsed lease back if nobody claimed it."""
+    if record.token != token:
+        return False
+    if record.state is State.WAITING and record.last_outcome == LAPSE:
+        world.move(record, Change.RESUME, State.RUNNING)
+        record.past.pop()
+        record.last_outcome = None
+    return record.state is State.RUNNING

@@ -1,0 +1,110 @@
+"""Inspecting in memory."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from oxmill.drivers.memory.matching import matching
+from oxmill.drivers.memory.transport import Call
+from oxmill.drivers.memory.world import World
+from oxmill.model.info import (
+    Event,
+    EventsAfter,
+    ListQueues,
+    ListWorkers,
+    QueueInfo,
+    Queues,
+    Workers,
+)
+from oxmill.model.job import Job
+from oxmill.model.query import Find, Get, Page
+from oxmill.model.settings import QueueSettings
+from oxmill.model.state import State
+from oxmill.store.plan import Steps, ask, plan
+
+
+class MemoryInspecting:
+    """Reads."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    @plan("get", writes=False)
+    def get(self, request: Get) -> Steps[tuple[Job, ...]]:
+        """These jobs in full, in the order asked; unknown ids are left out."""
+
+        def act() -> tuple[Job, ...]:
+            jobs = self._world.jobs
+            return tuple(jobs[i].job(history=True) for i in request.ids if i in jobs)
+
+        return (yield from ask(Call(act)))
+
+    @plan("find", writes=False)
+    def find(self, request: Find) -> Steps[Page]:
+        """A keyset page of matching jobs, newest arrival first."""
+        return (yield from ask(Call(lambda: _find(self._world, request))))
+
+    @plan("queues", writes=False)
+    def queues(self, request: ListQueues) -> Steps[Queues]:
+        """Counts by state, totals, rules and settings."""
+        return (yield from ask(Call(lambda: _queues(self._world, request))))
+
+    @plan("workers", writes=False)
+    def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002
+        """Workers whose last beat is fresh."""
+        return (yield from ask(Call(lambda: _workers(self._world))))
+
+    @plan("events_after", writes=False)
+    def events_after(self, request: EventsAfter) -> Steps[tuple[Event, ...]]:
+        """Events in order, without gaps or repeats."""
+
+        def act() -> tuple[Event, ...]:
+            newer = (event for event in self._world.events if event.seq > request.seq)
+            return tuple(islice(newer, request.limit))
+
+        return (yield from ask(Call(act)))
+
+
+def _find(world: World, request: Find) -> Page:
+    below = None if request.after is None else int(request.after)
+    limit = min(request.limit, world.bounds.page_jobs)
+    found = [r for r in matching(world, request.filter) if below is None or r.seq < below]
+    page = found[::-1][:limit]
+    return Page(
+        jobs=tuple(record.job(history=False) for record in page),
+        next=str(page[-1].seq) if len(found) > limit else None,
+    )
+
+
+def _queues(world: World, request: ListQueues) -> Queues:
+    now = world.clock()
+    names = set(request.queues) or {
+        *(queue for (queue, _), n in world.counts.items() if n),
+        *(queue for queue, _ in world.totals),
+        *world.settings,
+        *(rule.target for rule in world.rules.values()),
+    }
+    return Queues(items=tuple(_queue(world, name, now) for name in sorted(names)), now=now)
+
+
+def _queue(world: World, name: str, now: int) -> QueueInfo:
+    head = world.lines[name].first()
+    rules = [
+        rule
+        for _, rule in sorted(world.rules.items(), key=lambda item: item[0].kind)
+        if rule.target == name and (rule.expires_at is None or rule.expires_at > now)
+    ]
+    return QueueInfo(
+        name=name,
+        counts={state: n for state in State if (n := world.counts[name, state])},
+        totals={state: n for state in State if (n := world.totals[name, state])},
+        oldest_waiting=None if head is None else world.jobs[head[2]].enqueued_at,
+        rules=tuple(rules),
+        settings=world.settings.get(name, QueueSettings()),
+    )
+
+
+def _workers(world: World) -> Workers:
+    now = world.clock()
+    fresh = [presence.info for presence in world.workers.values() if presence.stale_at > now]
+    return Workers(items=tuple(sorted(fresh, key=lambda w: (w.started_at, w.id))), now=now)

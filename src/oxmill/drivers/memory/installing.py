@@ -1,0 +1,37 @@
+"""Installing in memory: there is nothing to install."""
+
+from __future__ import annotations
+
+from oxmill.drivers.memory.transport import Call
+from oxmill.model.info import Finding, Level, Schema
+from oxmill.store.plan import Steps, ask, plan
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+_SCHEMA = Schema(current=1, newest=1, applied=("0001_memory",))
+
+
+class MemoryInstalling:
+    """Always ready."""
+
+    @plan("migrate")
+    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002
+        """Nothing to apply."""
+        return (yield from ask(Call(lambda: _SCHEMA)))
+
+    @plan("version", writes=False)
+    def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002
+        """The one version there is."""
+        return (yield from ask(Call(lambda: _SCHEMA)))
+
+    @plan("check", writes=False)
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:  # noqa: ARG002
+        """Memory forgets everything at the end of the process."""
+        finding = Finding(
+            level=Level.WARN,
+            name="durability",
+            found="memory",
+            wanted="a file or a server",
+            risk="all jobs are lost when the process ends",
+            remedy="use sqlite:///oxmill.db or another store for anything but tests",
+        )
+        return (yield from ask(Call(lambda: (finding,))))

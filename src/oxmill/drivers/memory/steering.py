@@ -1,0 +1,214 @@
+"""Steering in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import msgspec
+
+from oxmill.drivers.memory.matching import matching
+from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.transport import Call
+from oxmill.drivers.memory.world import World
+from oxmill.model.job import Reason
+from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
+from oxmill.model.rule import PutRules, RuleKind, RulesPut
+from oxmill.model.settings import PutSettings
+from oxmill.model.state import IDLE, Change, State
+from oxmill.store.admission import check_edit, check_rules, check_settings
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask, plan
+
+_SETTING = {RuleKind.PAUSE: "pause", RuleKind.BLOCK: "block", RuleKind.THROTTLE: "throttle"}
+_LIFTING = {RuleKind.PAUSE: "resume", RuleKind.BLOCK: "unblock", RuleKind.THROTTLE: "unthrottle"}
+
+
+class MemorySteering:
+    """Rules, settings, and changes to jobs by id or by filter."""
+
+    def __init__(self, world: World, able: Capability) -> None:
+        self._world = world
+        self._able = able
+
+    def put_rules(self, request: PutRules) -> Plan[RulesPut]:
+        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        check_rules(request, self._world.bounds, self._able)
+        return self._put_rules(request)
+
+    @plan("put_rules")
+    def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
+        return (yield from ask(Call(lambda: _put_rules(self._world, request))))
+
+    def put_settings(self, request: PutSettings) -> Plan[None]:
+        """Holds for every settlement and claim that starts later."""
+        check_settings(request, self._world.bounds, self._able)
+        return self._put_settings(request)
+
+    @plan("put_settings")
+    def _put_settings(self, request: PutSettings) -> Steps[None]:
+        def act() -> None:
+            self._world.settings[request.queue] = request.settings
+            self._world.tell("settings", request.queue, author=request.author)
+
+        return (yield from ask(Call(act)))
+
+    @plan("cancel")
+    def cancel(self, request: Cancel) -> Steps[Steered]:
+        """Idle jobs end as cancelled at once; running ones are asked to stop."""
+        return (yield from ask(Call(lambda: _cancel(self._world, request))))
+
+    @plan("redrive")
+    def redrive(self, request: Redrive) -> Steps[Steered]:
+        """Failed and cancelled jobs wait again, with fresh counts."""
+        return (yield from ask(Call(lambda: _redrive(self._world, request))))
+
+    def edit(self, request: Edit) -> Plan[Steered]:
+        """Idle jobs change priority, queue or due time."""
+        check_edit(request, self._world.bounds)
+        return self._edit(request)
+
+    @plan("edit")
+    def _edit(self, request: Edit) -> Steps[Steered]:
+        return (yield from ask(Call(lambda: _edit(self._world, request))))
+
+    @plan("purge")
+    def purge(self, request: Purge) -> Steps[Steered]:
+        """Matching jobs that are not running are gone."""
+        return (yield from ask(Call(lambda: _purge(self._world, request))))
+
+
+def _put_rules(world: World, request: PutRules) -> RulesPut:
+    now = world.clock()
+    changed = 0
+    opened: list[str] = []
+    for rule in request.set:
+        author = rule.author or request.author
+        before = world.rules.get(rule.key)
+        rule_now = msgspec.structs.replace(rule, author=author, set_at=now)
+        if before is not None and rule_now == msgspec.structs.replace(before, set_at=now):
+            continue
+        world.rules[rule.key] = rule_now
+        world.tell(_SETTING[rule.kind], rule.target, author=author, detail=rule.reason)
+        changed += 1
+    for key in request.lift:
+        if world.rules.pop(key, None) is not None:
+            world.tell(_LIFTING[key.kind], key.target, author=request.author)
+            changed += 1
+            opened.append(key.target)
+    return RulesPut(changed=changed, queues=tuple(dict.fromkeys(opened)))
+
+
+def _candidates(
+    world: World, wanted: Filter, limit: int, fit: Callable[[Record], bool]
+) -> tuple[list[Record], bool]:
+    """The oldest matching records that the call is about, and whether there are more."""
+    found = list(islice((r for r in matching(world, wanted) if fit(r)), limit + 1))
+    return found[:limit], len(found) > limit
+
+
+def _tell(world: World, kind: str, author: str, count: int) -> None:
+    if count:
+        world.tell(kind, "jobs", author=author, detail=str(count))
+
+
+def _cancel(world: World, request: Cancel) -> Steered:
+    def fit(record: Record) -> bool:
+        asked = record.state is State.RUNNING and not record.cancel_requested
+        return asked or record.state in IDLE
+
+    found, more = _candidates(world, request.filter, request.limit, fit)
+    reason = request.reason or Reason.CANCELLED
+    ended: list[str] = []
+    asked: list[str] = []
+    for record in found:
+        if record.state is State.RUNNING:
+            record.cancel_requested = True
+            record.reason = reason
+            asked.append(record.id)
+        else:
+            world.end(record, Change.CANCEL, State.CANCELLED, reason)
+            ended.append(record.id)
+    _tell(world, "cancel", request.author, len(found))
+    return Steered(ids=tuple(ended), more=more, asked=tuple(asked))
+
+
+def _redrive(world: World, request: Redrive) -> Steered:
+    now = world.clock()
+
+    def fit(record: Record) -> bool:
+        return record.state in (State.FAILED, State.CANCELLED) and _key_free(world, record)
+
+    found, more = _candidates(world, request.filter, request.limit, fit)
+    driven = [record for record in found if _redrive_one(world, record, now)]
+    _tell(world, "redrive", request.author, len(driven))
+    queues = tuple(dict.fromkeys(record.queue for record in driven))
+    return Steered(ids=tuple(record.id for record in driven), more=more, queues=queues)
+
+
+def _key_free(world: World, record: Record) -> bool:
+    if record.unique is None:
+        return True
+    claimant = world.keys.get(record.unique.key)
+    if claimant is None or not claimant.taken(world.clock()):
+        return True
+    return claimant.holder == record.id and claimant.successor is None
+
+
+def _redrive_one(world: World, record: Record, now: int) -> bool:
+    # Another job of this very call may have taken the key meanwhile.
+    if not _key_free(world, record):
+        return False
+    world.line_up(record, Change.REDRIVE, now, now)
+    record.failures = record.crashes = 0
+    record.result = record.error = record.reason = record.last_outcome = None
+    record.ended_at = record.prune_at = record.expires_at = None
+    record.cancel_requested = False
+    if record.unique is not None:
+        before = world.keys.get(record.unique.key)
+        world.take_key(record, record.unique, now)
+        if before is not None and before.holder == record.id:
+            world.keys[record.unique.key].hold_until = before.hold_until
+    return True
+
+
+def _edit(world: World, request: Edit) -> Steered:
+    now = world.clock()
+    found, more = _candidates(
+        world, request.filter, request.limit, lambda record: record.state in IDLE
+    )
+    for record in found:
+        _edit_one(world, record, request, now)
+    _tell(world, "edit", request.author, len(found))
+    queues = tuple(dict.fromkeys(r.queue for r in found if r.state is State.WAITING))
+    return Steered(ids=tuple(record.id for record in found), more=more, queues=queues)
+
+
+def _edit_one(world: World, record: Record, request: Edit, now: int) -> None:
+    moved = request.queue is not None and request.queue != record.queue
+
+    def change(each: Record) -> None:
+        each.priority = each.priority if request.priority is None else request.priority
+        each.queue = each.queue if request.queue is None else request.queue
+
+    world.rewrite(record, change)
+    due_at = record.due_at if request.due_in is None else now + request.due_in
+    if record.state is State.HELD:
+        record.due_at = due_at
+    elif record.state is State.WAITING and due_at <= now:
+        if moved:
+            world.line_up(record, Change.POSTPONE, record.due_at, now)
+    elif request.due_in is not None:
+        world.line_up(record, Change.POSTPONE, due_at, now)
+
+
+def _purge(world: World, request: Purge) -> Steered:
+    found, more = _candidates(
+        world, request.filter, request.limit, lambda record: record.state is not State.RUNNING
+    )
+    now = world.clock()
+    for record in found:
+        world.remove(record)
+        world.give_back_key(record, now)
+    _tell(world, "purge", request.author, len(found))
+    return Steered(ids=tuple(record.id for record in found), more=more)

@@ -1,0 +1,296 @@
+"""The whole store in memory: what there is, and the moves that all roles share.
+
+This is the reference that other drivers are compared with, so it is written to be read: every rule
+of the contract stands here once, in plain dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from oxmill.drivers.memory.line import Key, Line
+from oxmill.drivers.memory.record import Record
+from oxmill.model.bounds import Bounds
+from oxmill.model.info import Command, Event, WorkerInfo
+from oxmill.model.job import Attempt, Reason
+from oxmill.model.rule import Rule, RuleKey
+from oxmill.model.schedule import ScheduleInfo
+from oxmill.model.settings import QueueSettings
+from oxmill.model.settlement import Failure, poison
+from oxmill.model.state import IDLE, TERMINAL, Change, State, allowed
+from oxmill.model.unique import UniqueKey
+from oxmill.model.value import Micros
+
+LAPSE: Final = "lapse"
+
+
+@dataclass(slots=True)
+class Claimant:
+    """Who holds a unique key."""
+
+    holder: str
+    live: bool
+    """Held because the holder has not ended (or, until *started*, has not been claimed)."""
+    hold_until: Micros | None
+    """Held until then in any case."""
+    successor: str | None = None
+    """The one job that runs after the holder."""
+
+    def taken(self, now: Micros) -> bool:
+        """Whether the key is taken."""
+        held = self.hold_until is not None and self.hold_until > now
+        return self.live or held or self.successor is not None
+
+
+@dataclass(slots=True)
+class Presence:
+    """A worker that said it is there."""
+
+    info: WorkerInfo
+    stale_at: Micros
+    command: Command = Command.NONE
+
+
+class World:
+    """All jobs, lines, keys, rules, schedules, workers and events."""
+
+    def __init__(self, clock: Callable[[], Micros], bounds: Bounds) -> None:
+        self.clock = clock
+        self.bounds = bounds
+        self.jobs: dict[str, Record] = {}
+        self.lines: defaultdict[str, Line] = defaultdict(Line)
+        """queue → waiting jobs by (priority, place)."""
+        self.due: defaultdict[str, Line] = defaultdict(Line)
+        """queue → scheduled jobs by (due time, arrival)."""
+        self.running: dict[str, Record] = {}
+        self.expiring: dict[str, Record] = {}
+        """Idle jobs with an `expires` that were never claimed."""
+        self.keys: dict[str, Claimant] = {}
+        self.rules: dict[RuleKey, Rule] = {}
+        self.settings: dict[str, QueueSettings] = {}
+        self.schedules: dict[str, ScheduleInfo] = {}
+        self.workers: dict[str, Presence] = {}
+        self.events: list[Event] = []
+        self.counts: Counter[tuple[str, State]] = Counter()
+        self.totals: Counter[tuple[str, State]] = Counter()
+        self._last_seq = 0
+        self._last_event = 0
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def draw(self) -> int:
+        """The next number of arrival; also the next place at the end of the line."""
+        self._last_seq += 1
+        return self._last_seq
+
+    def tell(self, kind: str, target: str, *, author: str = "", detail: str = "") -> None:
+        """Record an event."""
+        self._last_event += 1
+        self.events.append(
+            Event(
+                seq=self._last_event,
+                at=self.clock(),
+                kind=kind,
+                target=target,
+                author=author,
+                detail=detail,
+            )
+        )
+
+    # --- moving between states ---------------------------------------------------------------
+
+    def move(self, record: Record, change: Change, state: State) -> None:
+        """The only place where a state changes: keeps lines and counts in step with it."""
+        if not allowed(change, record.state, state):
+            raise AssertionError(f"{change} may not lead from {record.state} to {state}")
+        self._leave(record)
+        record.state = state
+        self._join(record)
+
+    def line_up(self, record: Record, change: Change, due_at: Micros, now: Micros) -> None:
+        """To the end of the line, or among the scheduled if it is not due yet."""
+
+        def postpone(each: Record) -> None:
+            each.due_at = due_at
+            if due_at <= now:
+                each.place = self.draw()
+
+        self.rewrite(record, postpone)
+        self.move(record, change, State.SCHEDULED if due_at > now else State.WAITING)
+
+    def rewrite(self, record: Record, change: Callable[[Record], None]) -> None:
+        """Change what a job is ranked by, without losing it from its line."""
+        self._leave(record)
+        change(record)
+        self._join(record)
+
+    def admit(self, record: Record, state: State) -> None:
+        """Let a new job in."""
+        record.state = state
+        self.jobs[record.id] = record
+        self._join(record)
+
+    def remove(self, record: Record) -> None:
+        """Let a job out of the world, with its history."""
+        self._leave(record)
+        del self.jobs[record.id]
+
+    def _join(self, record: Record) -> None:
+        self.counts[record.queue, record.state] += 1
+        if record.state is State.WAITING:
+            self.lines[record.queue].add(_rank(record))
+        elif record.state is State.SCHEDULED:
+            self.due[record.queue].add(_moment(record))
+        elif record.state is State.RUNNING:
+            self.running[record.id] = record
+        if record.expires_at is not None and record.state in IDLE and record.attempt == 0:
+            self.expiring[record.id] = record
+
+    def _leave(self, record: Record) -> None:
+        self.counts[record.queue, record.state] -= 1
+        if record.state is State.WAITING:
+            self.lines[record.queue].remove(_rank(record))
+        elif record.state is State.SCHEDULED:
+            self.due[record.queue].remove(_moment(record))
+        elif record.state is State.RUNNING:
+            del self.running[record.id]
+        self.expiring.pop(record.id, None)
+
+    # --- ends --------------------------------------------------------------------------------
+
+    def finish_attempt(self, record: Record, outcome: str, error: Failure | None = None) -> None:
+        """Add the newest attempt to the history; a later end of the same attempt replaces it."""
+        if record.past and record.past[-1].attempt == record.attempt:
+            record.past.pop()
+        record.past.append(
+            Attempt(
+                attempt=record.attempt,
+                worker=record.worker or "",
+                claimed_at=record.claimed_at or 0,
+                ended_at=self.clock(),
+                outcome=outcome,
+                error=error,
+            )
+        )
+        record.last_outcome = outcome
+        record.lease_until = None
+
+    def end(self, record: Record, change: Change, state: State, reason: str | None) -> None:
+        """A job ends: its key goes on, its end is counted, and its retention starts."""
+        now = self.clock()
+        self.move(record, change, state)
+        record.reason = reason
+        record.ended_at = now
+        self.totals[record.queue, state] += 1
+        if state is State.FAILED:
+            self.tell("failed", record.id, detail=reason or "")
+        self.give_back_key(record, now)
+        keep = self._keep(record)
+        record.prune_at = now + keep
+        if keep == 0:
+            self.remove(record)
+
+    def _keep(self, record: Record) -> Micros:
+        if record.keep is not None:
+            return record.keep
+        settings = self.settings.get(record.queue, QueueSettings())
+        if record.state is State.SUCCEEDED:
+            return settings.keep_succeeded
+        return settings.keep_failed if record.state is State.FAILED else settings.keep_cancelled
+
+    # --- unique keys -------------------------------------------------------------------------
+
+    def take_key(self, record: Record, unique: UniqueKey, now: Micros) -> None:
+        """This job holds its key from now on."""
+        hold = None if unique.within is None else now + unique.within
+        self.keys[unique.key] = Claimant(holder=record.id, live=True, hold_until=hold)
+
+    def let_key_go(self, record: Record, now: Micros) -> None:
+        """The key is no longer held by this job's life; `within` may still hold it."""
+        if record.unique is None:
+            return
+        claimant = self.keys.get(record.unique.key)
+        if claimant is None or claimant.holder != record.id:
+            return
+        claimant.live = False
+        if not claimant.taken(now):
+            del self.keys[record.unique.key]
+
+    def give_back_key(self, record: Record, now: Micros) -> None:
+        """An ended job gives its key to its successor, or back; an ended successor just leaves."""
+        if record.unique is None:
+            return
+        claimant = self.keys.get(record.unique.key)
+        if claimant is None:
+            return
+        if claimant.successor == record.id:
+            claimant.successor = None
+        elif claimant.holder == record.id and claimant.successor is not None:
+            heir = self.jobs[claimant.successor]
+            assert heir.unique is not None  # noqa: S101 - only keyed jobs become successors
+            hold = None if heir.unique.within is None else heir.enqueued_at + heir.unique.within
+            self.keys[heir.unique.key] = Claimant(holder=heir.id, live=True, hold_until=hold)
+            heir.reason = None
+            self.line_up(heir, Change.FREE, heir.due_at, now)
+        self.let_key_go(record, now)
+
+    # --- clean-ups that claims and sweeps share ------------------------------------------------
+
+    def lapse(self, record: Record) -> bool:
+        """Take back a lease that ran out; whether the job ended with it."""
+        record.crashes += 1
+        self.finish_attempt(record, LAPSE)
+        self.tell(LAPSE, record.id, detail=record.worker or "")
+        if record.cancel_requested:
+            self.end(record, Change.CANCEL, State.CANCELLED, record.reason)
+        elif record.crashes >= record.crash_limit:
+            record.error = poison(record.crashes)
+            self.end(record, Change.POISON, State.FAILED, Reason.POISON)
+        else:
+            self.move(record, Change.LAPSE, State.WAITING)
+        return record.state in TERMINAL
+
+    def lapsed(self, queue: str | None, now: Micros) -> list[Record]:
+        """Jobs whose lease has run out, the oldest first."""
+        found = [
+            record
+            for record in self.running.values()
+            if (queue is None or record.queue == queue) and (record.lease_until or 0) <= now
+        ]
+        return sorted(found, key=lambda record: (record.lease_until or 0, record.seq))
+
+    def fall_due(self, queue: str, now: Micros, limit: int) -> int:
+        """Let due jobs into the line in the order of their due times; how many."""
+        ready = [key[2] for key in islice(self.due[queue], limit) if key[0] <= now]
+        for job_id in ready:
+            record = self.jobs[job_id]
+            self.line_up(record, Change.DUE, record.due_at, now)
+        return len(ready)
+
+    def expired(self, queue: str | None, now: Micros) -> list[Record]:
+        """Jobs whose `expires` has passed before their first claim."""
+        found = [
+            record
+            for record in self.expiring.values()
+            if (record.expires_at or 0) <= now and (queue is None or record.queue == queue)
+        ]
+        return sorted(found, key=lambda record: (record.expires_at or 0, record.seq))
+
+    def closed(self, queue: str, now: Micros) -> bool:
+        """Whether a rule keeps this queue closed."""
+        return any(
+            rule.target == queue and (rule.expires_at is None or rule.expires_at > now)
+            for rule in self.rules.values()
+        )
+
+
+def _rank(record: Record) -> Key:
+    return (record.priority, record.place, record.id)
+
+
+def _moment(record: Record) -> Key:
+    return (record.due_at, record.seq, record.id)
