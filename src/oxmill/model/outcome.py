@@ -22,6 +22,7 @@ class Retry(Signal):
 
     The delay before attempt n+1 is `base · 2^(n-1)` (exponential), `base · n` (linear), `base`
     (fixed) or the n-th of a list, at most `cap`, times a random factor of 0.5 to 1.5 with jitter.
+    The defaults spread 20 attempts over about a day.
     """
 
     def __init__(  # noqa: PLR0913 - a policy is written in one line where it is used
@@ -31,7 +32,7 @@ class Retry(Signal):
         after: Span | None = None,
         backoff: Backoff | Sequence[Span] = "exponential",
         base: Span = 1,
-        cap: Span = "2h",
+        cap: Span = "4h",
         jitter: bool = True,
         on: tuple[type[BaseException], ...] = (Exception,),
         give_up_on: tuple[type[BaseException], ...] = (),

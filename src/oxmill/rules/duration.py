@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from oxmill.errors import BadInput
 from oxmill.model.value import Micros
@@ -21,6 +21,7 @@ _UNITS = {
     "d": 86_400_000_000,
     "w": 7 * 86_400_000_000,
 }
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)\s*")
 
 
@@ -60,8 +61,9 @@ def moment(when: datetime) -> Micros:
         raise BadInput(
             f"{when!r} has no time zone; use an aware time, such as datetime.now(timezone.utc)"
         )
-    epoch = datetime.fromtimestamp(0, tz=when.tzinfo)
-    return (when - epoch) // timedelta(microseconds=1)
+    # Two times of one zone are subtracted by the wall clock, which is wrong across a change of
+    # offset; against UTC the difference is real.
+    return (when - _EPOCH) // timedelta(microseconds=1)
 
 
 def spell(length: Micros) -> str:
