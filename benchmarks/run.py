@@ -79,9 +79,10 @@ def judge(workload: Workload, figures: Figures) -> list[dict[str, object]]:
             figures[ratio.over][ratio.metric], figures[ratio.under][ratio.metric], strict=True
         )
         rows.append(_row(workload, ratio, median(over / under for over, under in pairs)))
-    for bound in workload.bounds:
-        rows.append(_row(workload, bound, median(figures[bound.entry][bound.metric])))
-    return rows
+    return rows + [
+        _row(workload, bound, median(figures[bound.entry][bound.metric]))
+        for bound in workload.bounds
+    ]
 
 
 def _row(workload: Workload, asked: Ratio | Bound, value: float) -> dict[str, object]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -246,7 +244,7 @@ def bytes_per_job(folder: Path, jobs: int) -> dict[str, float]:
     connection = sqlite3.connect(folder / "oxmill.db")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
-    return {"bytes": os.path.getsize(folder / "oxmill.db") / jobs}
+    return {"bytes": (folder / "oxmill.db").stat().st_size / jobs}
 
 
 CONTESTANT = Contestant(
