@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
 
-from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.record import LAPSE, Record
 from oxmill.drivers.memory.transport import Call
-from oxmill.drivers.memory.world import LAPSE, World
+from oxmill.drivers.memory.world import World
 from oxmill.errors import BadInput
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewal, Renewed
 from oxmill.model.job import Reason

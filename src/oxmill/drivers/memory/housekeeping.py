@@ -52,19 +52,18 @@ def _sweep(world: World, request: Sweep) -> Swept:
         if (record.lease_until or 0) - record.lease > now + STEP_TOLERANCE:
             record.lease_until = now + record.lease
     lapsed = world.lapsed(None, now)
-    gained: list[str] = []
+    gained: list[str | None] = []
     ended: list[str] = []
     poisoned = 0
     for record in lapsed[:limit]:
-        if world.lapse(record):
+        gained.append(world.lapse(record))
+        if record.state in TERMINAL:
             ended.append(record.id)
             poisoned += record.state is State.FAILED
-        else:
-            gained.append(record.queue)
     due = _fall_due(world, now, limit, gained)
     expired = world.expired(None, now)
     for record in expired[:limit]:
-        world.end(record, Change.EXPIRE, State.CANCELLED, Reason.EXPIRED)
+        gained.append(world.end(record, Change.EXPIRE, State.CANCELLED, Reason.EXPIRED))
         ended.append(record.id)
     for key, rule in list(world.rules.items()):
         if rule.expires_at is not None and rule.expires_at <= now:
@@ -76,12 +75,12 @@ def _sweep(world: World, request: Sweep) -> Swept:
         due=due,
         expired=len(expired[:limit]),
         more=len(lapsed) > limit or len(expired) > limit or due == limit,
-        queues=tuple(sorted(set(gained))),
+        queues=tuple(sorted({queue for queue in gained if queue is not None})),
         ended=tuple(ended),
     )
 
 
-def _fall_due(world: World, now: Micros, limit: int, gained: list[str]) -> int:
+def _fall_due(world: World, now: Micros, limit: int, gained: list[str | None]) -> int:
     """The due jobs of all queues, in the order of their due times."""
     heads = [(key, queue) for queue, line in world.due.items() for key in line if key[0] <= now]
     for key, queue in sorted(heads)[:limit]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from oxmill.model.job import Attempt, Job, LeasedJob, NewJob
 from oxmill.model.settlement import Failure
@@ -11,6 +12,9 @@ from oxmill.model.state import State
 from oxmill.model.token import Token
 from oxmill.model.unique import UniqueKey
 from oxmill.model.value import Micros
+
+LAPSE: Final = "lapse"
+"""The outcome of an attempt whose lease ran out."""
 
 
 @dataclass(slots=True)
@@ -84,6 +88,9 @@ class Record:
         self.tags = job.tags
         self.headers = job.headers
         self.unique = job.unique
+        if self.last_outcome == LAPSE:
+            # Whoever ran the old content must not come back and complete the new one.
+            self.last_outcome = None
 
     def leased(self) -> LeasedJob:
         """What a holder gets."""

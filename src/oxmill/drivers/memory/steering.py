@@ -121,16 +121,17 @@ def _cancel(world: World, request: Cancel) -> Steered:
     reason = request.reason or Reason.CANCELLED
     ended: list[str] = []
     asked: list[str] = []
+    gained: list[str | None] = []
     for record in found:
         if record.state is State.RUNNING:
             record.cancel_requested = True
             record.reason = reason
             asked.append(record.id)
         else:
-            world.end(record, Change.CANCEL, State.CANCELLED, reason)
+            gained.append(world.end(record, Change.CANCEL, State.CANCELLED, reason))
             ended.append(record.id)
     _tell(world, "cancel", request.author, len(found))
-    return Steered(ids=tuple(ended), more=more, asked=tuple(asked))
+    return Steered(ids=tuple(ended), more=more, asked=tuple(asked), queues=_named(gained))
 
 
 def _redrive(world: World, request: Redrive) -> Steered:
@@ -159,11 +160,11 @@ def _redrive_one(world: World, record: Record, now: int) -> bool:
     # Another job of this very call may have taken the key meanwhile.
     if not _key_free(world, record):
         return False
-    world.line_up(record, Change.REDRIVE, now, now)
     record.failures = record.crashes = 0
     record.result = record.error = record.reason = record.last_outcome = None
     record.ended_at = record.prune_at = record.expires_at = None
     record.cancel_requested = False
+    world.line_up(record, Change.REDRIVE, now, now)
     if record.unique is not None:
         before = world.keys.get(record.unique.key)
         world.take_key(record, record.unique, now)
@@ -207,8 +208,14 @@ def _purge(world: World, request: Purge) -> Steered:
         world, request.filter, request.limit, lambda record: record.state is not State.RUNNING
     )
     now = world.clock()
+    gained: list[str | None] = []
     for record in found:
         world.remove(record)
-        world.give_back_key(record, now)
+        gained.append(world.forget_key(record, now))
     _tell(world, "purge", request.author, len(found))
-    return Steered(ids=tuple(record.id for record in found), more=more)
+    ids = tuple(record.id for record in found)
+    return Steered(ids=ids, more=more, queues=_named(gained))
+
+
+def _named(gained: list[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(queue for queue in gained if queue is not None))

@@ -10,10 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
 
 from oxmill.drivers.memory.line import Key, Line
-from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.record import LAPSE, Record
 from oxmill.model.bounds import Bounds
 from oxmill.model.info import Command, Event, WorkerInfo
 from oxmill.model.job import Attempt, Reason
@@ -21,11 +20,9 @@ from oxmill.model.rule import Rule, RuleKey
 from oxmill.model.schedule import ScheduleInfo
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure, poison
-from oxmill.model.state import IDLE, TERMINAL, Change, State, allowed
+from oxmill.model.state import IDLE, Change, State, allowed
 from oxmill.model.unique import UniqueKey
 from oxmill.model.value import Micros
-
-LAPSE: Final = "lapse"
 
 
 @dataclass(slots=True)
@@ -179,8 +176,11 @@ class World:
         record.last_outcome = outcome
         record.lease_until = None
 
-    def end(self, record: Record, change: Change, state: State, reason: str | None) -> None:
-        """A job ends: its key goes on, its end is counted, and its retention starts."""
+    def end(self, record: Record, change: Change, state: State, reason: str | None) -> str | None:
+        """A job ends: its key goes on, its end is counted, and its retention starts.
+
+        Gives the queue that gained a waiting job by it, if any.
+        """
         now = self.clock()
         self.move(record, change, state)
         record.reason = reason
@@ -188,11 +188,12 @@ class World:
         self.totals[record.queue, state] += 1
         if state is State.FAILED:
             self.tell("failed", record.id, detail=reason or "")
-        self.give_back_key(record, now)
+        gained = self.give_back_key(record, now)
         keep = self._keep(record)
         record.prune_at = now + keep
         if keep == 0:
             self.remove(record)
+        return gained
 
     def _keep(self, record: Record) -> Micros:
         if record.keep is not None:
@@ -220,13 +221,16 @@ class World:
         if not claimant.taken(now):
             del self.keys[record.unique.key]
 
-    def give_back_key(self, record: Record, now: Micros) -> None:
-        """An ended job gives its key to its successor, or back; an ended successor just leaves."""
+    def give_back_key(self, record: Record, now: Micros) -> str | None:
+        """An ended job gives its key to its successor, or back; an ended successor just leaves.
+
+        Gives the queue of the successor if that waits in line now.
+        """
         if record.unique is None:
-            return
+            return None
         claimant = self.keys.get(record.unique.key)
         if claimant is None:
-            return
+            return None
         if claimant.successor == record.id:
             claimant.successor = None
         elif claimant.holder == record.id and claimant.successor is not None:
@@ -236,23 +240,33 @@ class World:
             self.keys[heir.unique.key] = Claimant(holder=heir.id, live=True, hold_until=hold)
             heir.reason = None
             self.line_up(heir, Change.FREE, heir.due_at, now)
+            return heir.queue if heir.state is State.WAITING else None
         self.let_key_go(record, now)
+        return None
+
+    def forget_key(self, record: Record, now: Micros) -> str | None:
+        """A purged job takes its key with it, unless a successor has inherited that."""
+        gained = self.give_back_key(record, now)
+        if record.unique is not None:
+            claimant = self.keys.get(record.unique.key)
+            if claimant is not None and claimant.holder == record.id:
+                del self.keys[record.unique.key]
+        return gained
 
     # --- clean-ups that claims and sweeps share ------------------------------------------------
 
-    def lapse(self, record: Record) -> bool:
-        """Take back a lease that ran out; whether the job ended with it."""
+    def lapse(self, record: Record) -> str | None:
+        """Take back a lease that ran out. Gives the queue that gained a waiting job, if any."""
         record.crashes += 1
         self.finish_attempt(record, LAPSE)
         self.tell(LAPSE, record.id, detail=record.worker or "")
         if record.cancel_requested:
-            self.end(record, Change.CANCEL, State.CANCELLED, record.reason)
-        elif record.crashes >= record.crash_limit:
+            return self.end(record, Change.CANCEL, State.CANCELLED, record.reason)
+        if record.crashes >= record.crash_limit:
             record.error = poison(record.crashes)
-            self.end(record, Change.POISON, State.FAILED, Reason.POISON)
-        else:
-            self.move(record, Change.LAPSE, State.WAITING)
-        return record.state in TERMINAL
+            return self.end(record, Change.POISON, State.FAILED, Reason.POISON)
+        self.move(record, Change.LAPSE, State.WAITING)
+        return record.queue
 
     def lapsed(self, queue: str | None, now: Micros) -> list[Record]:
         """Jobs whose lease has run out, the oldest first."""

@@ -14,12 +14,12 @@ class Claiming(Protocol):
     def claim(self, request: Claim) -> Plan[Claimed]:
         """At most `limit` jobs, each to this holder only, best rank first, with payloads.
 
-        In the same step, for the queues named, open or closed: due jobs enter the line (in order of due time, behind what waits);
-        lapsed leases are taken back to their old place in line, counted as a crash, and end as
-        failed/poison at the limit; a cancelled-while-running job whose lease lapsed ends as
-        cancelled; jobs past `expires` that were never claimed end as cancelled. Queues under a
-        pause or block give nothing. Each of these clean-ups is bounded; what is left waits for the
-        next claim or sweep.
+        In the same step, for the queues named, open or closed: due jobs enter the line (in order of
+        due time, behind what waits); lapsed leases are taken back to their old place in line,
+        counted as a crash, and end as failed/poison at the limit; a cancelled-while-running job
+        whose lease lapsed ends as cancelled; jobs past `expires` that were never claimed end as
+        cancelled. Queues under a pause or block give nothing. Each of these clean-ups is bounded;
+        what is left waits for the next claim or sweep.
         A claim adds one to the job's attempt number. A unique key held until *started* is freed.
         """
         ...
@@ -31,8 +31,8 @@ class Claiming(Protocol):
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest, even if their time has passed.
 
-        A job that went back to waiting only because this lease lapsed, and that nobody claimed
-        since, runs again under the same token; its crash stays counted.
+        A job that waits because this lease lapsed, and that nobody claimed or replaced since, runs
+        again under the same token; its crash stays counted.
 
         The holder learns here that its lease is lost or that its job is asked to stop. Progress is
         stored only where the lease was kept.

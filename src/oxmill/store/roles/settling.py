@@ -14,11 +14,11 @@ class Settling(Protocol):
     def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone, not by the clock.
 
-        `WON` if the token is the job's newest and the job runs under it, or went back to waiting
-        only because that lease lapsed (then the settlement takes it out of the line again), or was
-        last settled by this very token with the same outcome and has not been redriven since (a
-        winner may repeat itself; nothing changes). Otherwise `LOST`, and nothing changed; `GONE`
-        if the job is not there.
+        `WON` if the token is the job's newest and the job runs under it, or waits because that
+        lease lapsed and was not replaced since (then the settlement takes it out of the line
+        again), or was last settled by this very token with the same outcome and has not been
+        redriven since (a winner may repeat itself; nothing changes). Otherwise `LOST`, and nothing
+        changed; `GONE` if the job is not there.
 
         complete → succeeded · fail → failed · cancel → cancelled. retry → one failure more, then
         scheduled after `delay` (waiting, behind the line, if it is 0), or failed/exhausted when

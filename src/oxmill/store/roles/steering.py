@@ -11,7 +11,10 @@ from oxmill.store.plan import Plan
 
 
 class Steering(Protocol):
-    """Rules, settings, and changes to jobs by id or by filter. Every call leaves an event."""
+    """Rules, settings, and changes to jobs by id or by filter, the oldest first.
+
+    Every call that changes something leaves an event.
+    """
 
     def put_rules(self, request: PutRules) -> Plan[RulesPut]:
         """Once this returns, no claim that starts later gives a job of a closed queue. Lifting a
@@ -29,7 +32,8 @@ class Steering(Protocol):
 
     def redrive(self, request: Redrive) -> Plan[Steered]:
         """Failed and cancelled jobs wait again, behind the line, with no failures, crashes, result
-        or error; the attempt number goes on, so old tokens stay stale. History is kept."""
+        or error, and without an expiry; the attempt number goes on, so old tokens stay stale.
+        History is kept."""
         ...
 
     def edit(self, request: Edit) -> Plan[Steered]:
@@ -38,5 +42,6 @@ class Steering(Protocol):
         ...
 
     def purge(self, request: Purge) -> Plan[Steered]:
-        """Matching jobs that are not running are gone, with their fields, keys and history."""
+        """Matching jobs that are not running are gone, with their fields, keys and history; a job
+        held behind one of them is freed."""
         ...
