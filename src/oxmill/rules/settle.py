@@ -1,0 +1,170 @@
+"""From what happened in a run to what the store is told: pure decisions, one function each."""
+
+from __future__ import annotations
+
+import traceback
+from types import TracebackType
+from typing import Final
+
+from oxmill.errors import TooBig
+from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.model.job import LeasedJob, Reason
+from oxmill.model.outcome import Cancel, Retry, Signal, Snooze
+from oxmill.model.settings import SECOND
+from oxmill.model.settlement import Failure, Outcome, Settlement
+from oxmill.model.value import Micros
+from oxmill.rules.backoff import delay_after
+from oxmill.rules.duration import micros
+
+UNKNOWN_FIRST: Final[Micros] = 10 * SECOND
+UNKNOWN_LONGEST: Final[Micros] = 300 * SECOND
+_MESSAGE: Final = 8_000
+_TRACEBACK: Final = 24_000
+"""Characters kept of an error, so that a huge one costs little on its way to the store, which
+cuts it to its own bounds."""
+
+
+def completed(job: LeasedJob, result: bytes | None, bounds: Bounds = DEFAULT_BOUNDS) -> Settlement:
+    """It returned: succeeded, or failed for good if the result is over the store's limit."""
+    if result is not None and len(result) > bounds.result_bytes:
+        return refused(
+            job,
+            TooBig(
+                f"the result takes {len(result):,} bytes; the limit is {bounds.result_bytes:,}. "
+                f"Store the data elsewhere and return a reference"
+            ),
+        )
+    return Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE, result=result)
+
+
+def raised(job: LeasedJob, error: BaseException, policy: Retry, chance: float) -> Settlement:
+    """It raised: a signal has its way; an error is tried again if the policy says so.
+
+    Whether an attempt is left is for the store to say. What is not an `Exception` at all, such as
+    `SystemExit` or a cancellation from inside, is no decision about the job: it is tried again.
+    """
+    if isinstance(error, Signal):
+        return signalled(job, error, policy, chance)
+    give_up = isinstance(error, policy.give_up_on)
+    if give_up or (isinstance(error, Exception) and not isinstance(error, policy.on)):
+        return refused(job, error)
+    return again(job, failure_of(error), policy, chance)
+
+
+def signalled(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
+    """The task said itself how its run ends, by raising or by returning a signal."""
+    match signal:
+        case Snooze():
+            return snoozed(job, micros(signal.delay))
+        case Cancel():
+            return cancelled(job, signal.reason or Reason.CANCELLED)
+        case Retry(after=after) if after is not None:
+            return _retried(job, failure_of(signal.__cause__ or signal), micros(after))
+        case _:
+            return again(job, failure_of(signal.__cause__ or signal), policy, chance)
+
+
+def again(job: LeasedJob, failure: Failure, policy: Retry, chance: float) -> Settlement:
+    """One attempt used up, and another one after the policy's backoff, if one is left."""
+    return _retried(job, failure, delay_after(policy, job.failures + 1, chance))
+
+
+def refused(job: LeasedJob, error: BaseException) -> Settlement:
+    """Failed for good: trying again cannot help, or must not happen."""
+    return Settlement(
+        id=job.id,
+        token=job.token,
+        outcome=Outcome.FAIL,
+        error=failure_of(error),
+        reason=Reason.REFUSED,
+    )
+
+
+def unknown_task(job: LeasedJob) -> Settlement:
+    """Put off without using up an attempt: a worker with newer code may know the task."""
+    delay = min(UNKNOWN_FIRST << min(job.token.attempt - 1, 10), UNKNOWN_LONGEST)
+    return snoozed(job, delay)
+
+
+def snoozed(job: LeasedJob, delay: Micros) -> Settlement:
+    """Run again later; uses up nothing."""
+    return Settlement(id=job.id, token=job.token, outcome=Outcome.SNOOZE, delay=delay)
+
+
+def released(job: LeasedJob) -> Settlement:
+    """Back to its old place in line; uses up nothing."""
+    return Settlement(id=job.id, token=job.token, outcome=Outcome.RELEASE)
+
+
+def cancelled(job: LeasedJob, reason: str = Reason.CANCELLED) -> Settlement:
+    """Ended because somebody asked it to."""
+    return Settlement(id=job.id, token=job.token, outcome=Outcome.CANCEL, reason=reason)
+
+
+def unstorable(settlement: Settlement, error: BaseException) -> Settlement:
+    """What is told instead of a settlement that the store cannot take: a failure that says why."""
+    return Settlement(
+        id=settlement.id,
+        token=settlement.token,
+        outcome=Outcome.FAIL,
+        error=Failure(
+            type="UnstorableOutcome",
+            message=storable(f"the outcome {settlement.outcome} could not be stored: {error}"),
+        ),
+        reason=Reason.REFUSED,
+    )
+
+
+def _retried(job: LeasedJob, failure: Failure, delay: Micros) -> Settlement:
+    return Settlement(id=job.id, token=job.token, outcome=Outcome.RETRY, error=failure, delay=delay)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """An error as recorded: always storable text, never raises, whatever the error does."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else _path(kind)
+    return Failure(
+        type=storable(name)[:200],
+        message=storable(_text(error))[:_MESSAGE],
+        traceback=storable(_trace(error))[-_TRACEBACK:],
+    )
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[: 2 * _MESSAGE]
+    except Exception as trouble:  # noqa: BLE001 - an error that cannot be told is still recorded
+        return f"<str() of this error raised {type(trouble).__name__}>"
+
+
+def _trace(error: BaseException) -> str:
+    if error.__traceback__ is None:
+        return ""
+    try:
+        lines = traceback.format_exception(
+            type(error), error, _below_the_worker(error.__traceback__), limit=-50
+        )
+    except Exception as trouble:  # noqa: BLE001 - as above
+        return f"<the traceback could not be written: {type(trouble).__name__}>"
+    return "".join(lines)
+
+
+def _below_the_worker(trace: TracebackType) -> TracebackType:
+    """The part of a traceback that is the user's: the worker's own frames on top say nothing."""
+    inner: TracebackType | None = trace
+    while inner is not None:
+        if not str(inner.tb_frame.f_globals.get("__name__")).startswith("oxmill.worker"):
+            return inner
+        inner = inner.tb_next
+    return trace
+
+
+def storable(text: str) -> str:
+    """Text that every store takes: no half surrogates, no NUL."""
+    if text.isascii():
+        return text.replace("\0", "\\0")
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
