@@ -1,0 +1,70 @@
+"""Any number of calls, enqueued in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
+
+from oxmill.errors import BadInput
+from oxmill.model.job import NewJob
+from oxmill.queue.call import Call
+from oxmill.queue.client import Client
+from oxmill.queue.enqueueing import enqueue_jobs
+from oxmill.queue.handle import Job
+from oxmill.queue.talk import Talk
+from oxmill.store.driver import Driver
+
+R = TypeVar("R")
+
+BATCH_JOBS: Final = 1_000
+BATCH_BYTES: Final = 8 * 1024 * 1024
+
+
+class Loaded(NamedTuple):
+    """How many calls there were, and how many of them made a new job."""
+
+    given: int
+    created: int
+
+
+def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Talk[list[Job[R]]]:
+    """Enqueue all calls and give their handles, in order. Each batch is stored whole or not at
+    all; an error leaves the batches before it stored."""
+    handles: list[Job[R]] = []
+    for some, jobs in _batches(client, calls):
+        receipts = yield from enqueue_jobs(driver, jobs)
+        handles += [call.task.handle(receipt) for call, receipt in zip(some, receipts, strict=True)]
+    return handles
+
+
+def load_all(driver: Driver, client: Client, calls: Iterable[Call[Any]]) -> Talk[Loaded]:
+    """The same in constant memory: one batch at a time, and only the counts are kept."""
+    given = created = 0
+    for _, jobs in _batches(client, calls):
+        receipts = yield from enqueue_jobs(driver, jobs)
+        given += len(receipts)
+        created += sum(receipt.created for receipt in receipts)
+    return Loaded(given, created)
+
+
+def _batches(
+    client: Client, calls: Iterable[Call[R]]
+) -> Iterator[tuple[list[Call[R]], list[NewJob]]]:
+    """Batches that are full by number or by weight."""
+    some: list[Call[R]] = []
+    jobs: list[NewJob] = []
+    weight = 0
+    for call in calls:
+        if call.task.client is not client:
+            raise BadInput(
+                f"the call of {call.template.task} belongs to another app; enqueue it there"
+            )
+        job = call.new_job()
+        if jobs and (len(jobs) == BATCH_JOBS or weight + len(job.payload) > BATCH_BYTES):
+            yield some, jobs
+            some, jobs, weight = [], [], 0
+        some.append(call)
+        jobs.append(job)
+        weight += len(job.payload)
+    if jobs:
+        yield some, jobs

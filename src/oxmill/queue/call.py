@@ -1,0 +1,46 @@
+"""A task with its arguments, not enqueued yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from oxmill.model.job import NewJob
+from oxmill.queue.client import Client
+from oxmill.queue.enqueueing import Receipt
+from oxmill.queue.handle import Job
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Caller(Protocol[R_co]):
+    """The task that a call is of."""
+
+    @property
+    def client(self) -> Client:
+        """The way to the store of the task's app."""
+        ...
+
+    def handle(self, receipt: Receipt) -> Job[R_co]:
+        """The handle of a job just enqueued."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R_co]):
+    """One call of a task as a value: for `enqueue_many`, `load`, `cron` and `every`.
+
+    Its arguments are checked and written; each enqueue of it makes a job of its own.
+    """
+
+    task: Caller[R_co]
+    template: NewJob
+    """The job but for its id, unless the options gave one."""
+
+    def new_job(self) -> NewJob:
+        """The job to store, with a new id."""
+        if self.template.id:
+            return self.template
+        return replace(self.template, id=self.task.client.new_id())

@@ -1,0 +1,89 @@
+"""The way from user code to the store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from oxmill.errors import WrongContext
+from oxmill.queue.talk import Talk, ahold, hold
+from oxmill.store.driver import Driver
+
+T = TypeVar("T")
+
+
+class Client:
+    """Opens the driver at the first use, once per process, and holds conversations with it.
+
+    A forked child opens its own: connections, locks and threads do not survive a fork.
+    """
+
+    def __init__(self, open_driver: Callable[[], Driver], new_id: Callable[[], str]) -> None:
+        self.new_id = new_id
+        self._open = open_driver
+        self._driver: Driver | None = None
+        self._lent: Driver | None = None
+        self._left_behind: list[Driver] = []
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+
+    @property
+    def driver(self) -> Driver:
+        """The driver, opened if it was not."""
+        if self._lent is not None:
+            return self._lent
+        driver = self._driver
+        if driver is None or self._pid != os.getpid():
+            driver = self._opened()
+        return driver
+
+    def run(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
+        """Hold a conversation, blocking. Inside a running event loop it is refused, with a hint at
+        the async `form` of the call."""
+        if asyncio._get_running_loop() is not None:  # noqa: SLF001 - the cheap way to ask
+            raise WrongContext(
+                f"this call would block the running event loop; use `await {form}(...)` instead"
+            )
+        driver = self.driver
+        return hold(driver, talk(driver))
+
+    async def arun(self, talk: Callable[[Driver], Talk[T]]) -> T:
+        """Hold a conversation without blocking the event loop."""
+        driver = self._lent or self._driver
+        if driver is None or self._pid != os.getpid():
+            driver = await asyncio.to_thread(lambda: self.driver)
+        return await ahold(driver, talk(driver))
+
+    @contextmanager
+    def lend(self, driver: Driver) -> Iterator[None]:
+        """Use another driver meanwhile, for all threads: tests run on a store of their own."""
+        before, self._lent = self._lent, driver
+        try:
+            yield
+        finally:
+            self._lent = before
+
+    def close(self) -> None:
+        """Let go of the store. The next use opens it again."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+        if driver is not None and self._pid == os.getpid():
+            driver.close()
+
+    def _opened(self) -> Driver:
+        pid = os.getpid()
+        if self._pid != pid:
+            # The lock and the driver are copies of the parent's. To close the driver here could
+            # harm the parent's connections, and so could letting it be collected.
+            self._lock = threading.Lock()
+            if self._driver is not None:
+                self._left_behind.append(self._driver)
+            self._driver, self._pid = None, pid
+        with self._lock:
+            if self._driver is None:
+                self._driver = self._open()
+            return self._driver

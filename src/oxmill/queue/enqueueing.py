@@ -1,0 +1,50 @@
+"""Jobs on their way into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from oxmill.errors import DuplicateJob, IdConflict, OutcomeUnknown
+from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.queue.talk import Talk
+from oxmill.store.driver import Driver
+
+_TRIES = 3
+
+
+class Receipt(NamedTuple):
+    """What became of one job."""
+
+    answer: Enqueued
+    created: bool
+    """Whether this very call made it."""
+
+
+def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
+    """All jobs are stored, or none. Repeated by itself when the store's answer was lost: the ids
+    are the same, so nothing is made twice."""
+    plan = driver.enqueueing.enqueue(Enqueue(jobs=tuple(jobs)))
+    for left in reversed(range(_TRIES)):
+        try:
+            answers: tuple[Enqueued, ...] = yield plan
+        except OutcomeUnknown:
+            if not left:
+                raise
+        else:
+            break
+    repeated = left < _TRIES - 1
+    return [_receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
+
+
+def _receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
+    match answer.verdict:
+        case Verdict.CREATED:
+            return Receipt(answer, created=True)
+        case Verdict.CONFLICT:
+            raise DuplicateJob(job.unique.key if job.unique else "", answer.id)
+        case Verdict.ID_CONFLICT:
+            raise IdConflict(answer.id)
+        case _:
+            # A first try whose answer was lost is why the second finds its own job there.
+            return Receipt(answer, created=repeated and answer.id == job.id)

@@ -1,0 +1,69 @@
+"""Job ids: UUIDs of version 7, as 32 hexadecimal digits."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+_DRAW: Final = 10
+"""Random bytes per draw: two for the upper part, eight for the lower one."""
+_BLOCK: Final = 512 * _DRAW
+_LOW_BITS: Final = (1 << 61) - 1
+_LOW_END: Final = 1 << 62
+_VARIANT: Final = 1 << 63
+
+
+class IdSource:
+    """Makes ids that nobody else makes, each greater than the one before from the same source.
+
+    The time comes first, so new rows land at the end of an index. Within a millisecond, and while
+    the clock stands or goes back, the random part is counted on. Randomness is drawn in blocks; a
+    forked child draws its own.
+    """
+
+    __slots__ = ("_block", "_clock", "_lock", "_low", "_millis", "_pid", "_prefix", "_random")
+
+    def __init__(
+        self,
+        clock: Callable[[], int] = time.time_ns,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._clock = clock
+        self._random = random
+        self._block = b""
+        self._low = 0
+        self._prefix = ""
+        self._start_over()
+
+    def __call__(self) -> str:
+        """A new id."""
+        if self._pid != os.getpid():
+            self._start_over()
+        with self._lock:
+            now = self._clock() // 1_000_000
+            if now > self._millis:
+                self._begin(now)
+            else:
+                self._low += 1
+                if self._low == _LOW_END:  # counted to the end: borrow from the future
+                    self._begin(self._millis + 1)
+            return f"{self._prefix}{_VARIANT | self._low:016x}"
+
+    def _begin(self, millis: int) -> None:
+        """Draw the random part for a new millisecond. The lower part starts in its lower half."""
+        if not self._block:
+            self._block = self._random(_BLOCK)
+        drawn, self._block = self._block[:_DRAW], self._block[_DRAW:]
+        self._millis = millis
+        self._prefix = f"{millis:012x}7{int.from_bytes(drawn[:2], 'big') & 0xFFF:03x}"
+        self._low = int.from_bytes(drawn[2:], "big") & _LOW_BITS
+
+    def _start_over(self) -> None:
+        # A lock copied by a fork may be held by a thread that is not there any more.
+        self._lock = threading.Lock()
+        self._block = b""
+        self._millis = 0
+        self._pid = os.getpid()

@@ -1,0 +1,188 @@
+"""Options of a task and of a call: as people write them, and as the code uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from msgspec.structs import replace
+
+from oxmill.errors import BadConfig
+from oxmill.model.outcome import Retry
+from oxmill.model.value import Micros, Value
+from oxmill.rules.duration import Duration, micros, moment
+from oxmill.rules.unique import Unique, as_unique
+
+Pool = Literal["auto", "thread", "process"]
+Extra = Literal["refuse", "ignore"]
+
+DEFAULT_QUEUE = "default"
+DEFAULT_ATTEMPTS = 20
+
+
+class Defaults(TypedDict, total=False):
+    """Options that an app, a task or a single call may set; the nearest one counts."""
+
+    queue: str
+    priority: int
+    """Smaller runs first; the default is 0."""
+    delay: Duration
+    expires: Duration
+    """If it has not started this long after the enqueue it ends as cancelled."""
+    retry: Retry | int | None
+    """A policy, a number of attempts in all, or `None` for a single attempt."""
+    timeout: Duration | None
+    unique: Unique | str | bool
+    group: str
+    """A tenant or an upstream, which limits and fairness work on."""
+    fields: Mapping[str, str | int]
+    """Business attributes to search by."""
+    tags: Sequence[str]
+    headers: Mapping[str, str]
+    keep: Duration | None
+    """How long to keep the job once it has ended; 0 deletes it at its end."""
+    crash_limit: int
+
+
+class Declared(Defaults, total=False):
+    """Options of `@app.task`."""
+
+    name: str
+    aliases: Sequence[str]
+    """Former names, under which jobs may still be waiting."""
+    pool: Pool
+    """Where it runs: coroutines on the loop and functions in threads, or in child processes."""
+    extra: Extra
+    """What to do at a run about stored arguments that the function does not have any more."""
+
+
+class Options(Defaults, total=False):
+    """Options of `task.using(...)`."""
+
+    run_at: datetime
+    """An aware time; takes the place of a delay."""
+    id: str
+    """The job's id. Enqueueing the same id again makes nothing new."""
+
+
+class TaskOptions(Value, frozen=True):
+    """Options, checked and complete. Times are in microseconds."""
+
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    delay: Micros = 0
+    run_at: Micros | None = None
+    expires: Micros | None = None
+    retry: Retry = Retry(DEFAULT_ATTEMPTS)
+    timeout: Micros | None = None
+    unique: Unique | None = None
+    group: str | None = None
+    fields: Mapping[str, str | int] = {}
+    tags: tuple[str, ...] = ()
+    headers: Mapping[str, str] = {}
+    keep: Micros | None = None
+    crash_limit: int = 3
+    id: str | None = None
+    pool: Pool = "auto"
+    extra: Extra = "refuse"
+
+    @property
+    def max_attempts(self) -> int:
+        """Runs that may end in an exception."""
+        return self.retry.max_attempts or DEFAULT_ATTEMPTS
+
+
+class Declaration(Value, frozen=True):
+    """What `@app.task` was told."""
+
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    takes_context: bool = False
+    options: TaskOptions = TaskOptions()
+
+
+def declaration(defaults: TaskOptions, given: Mapping[str, Any]) -> Declaration:
+    """The arguments of `@app.task` over the app's defaults."""
+    rest = dict(given)
+    return Declaration(
+        name=rest.pop("name", None),
+        aliases=_texts(rest.pop("aliases", ())),
+        takes_context=rest.pop("takes_context", False),
+        options=with_options(defaults, rest),
+    )
+
+
+def with_options(options: TaskOptions, given: Mapping[str, Any]) -> TaskOptions:
+    """The options with those given put in their place."""
+    changed: dict[str, Any] = {}
+    for name, value in given.items():
+        reader = _READERS.get(name)
+        if reader is None:
+            known = ", ".join(sorted(_READERS))
+            raise BadConfig(f"there is no option {name!r}; the options are {known}")
+        changed[name] = reader(value)
+    if "delay" in changed and "run_at" not in changed:
+        changed["run_at"] = None
+    return replace(options, **changed)
+
+
+def _retry(given: Retry | int | None) -> Retry:
+    policy = given if isinstance(given, Retry) else Retry(1 if given is None else given)
+    if policy.max_attempts is not None and policy.max_attempts < 1:
+        raise BadConfig(
+            f"retry={policy.max_attempts} allows no run at all; use 1 for a single attempt"
+        )
+    return policy
+
+
+def _span(given: Duration | None) -> Micros | None:
+    return None if given is None else micros(given)
+
+
+def _text(given: str) -> str:
+    if not isinstance(given, str):
+        raise BadConfig(f"{given!r} is not text")
+    return given
+
+
+def _texts(given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise BadConfig(f"{given!r} is one text; write [{given!r}]")
+    return tuple(given)
+
+
+def _number(given: int) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise BadConfig(f"{given!r} is not a whole number")
+    return given
+
+
+def _word(*words: str) -> Any:
+    def read(given: str) -> str:
+        if given not in words:
+            raise BadConfig(f"{given!r} is not one of {', '.join(words)}")
+        return given
+
+    return read
+
+
+_READERS: dict[str, Any] = {
+    "queue": _text,
+    "priority": _number,
+    "delay": micros,
+    "run_at": moment,
+    "expires": _span,
+    "retry": _retry,
+    "timeout": _span,
+    "unique": as_unique,
+    "group": _text,
+    "fields": dict,
+    "tags": _texts,
+    "headers": dict,
+    "keep": _span,
+    "crash_limit": _number,
+    "id": _text,
+    "pool": _word("auto", "thread", "process"),
+    "extra": _word("refuse", "ignore"),
+}

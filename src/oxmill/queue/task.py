@@ -1,0 +1,183 @@
+"""Declared functions whose calls become jobs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Iterable
+from functools import update_wrapper
+from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
+
+from oxmill.errors import BadConfig
+from oxmill.model.job import Job as Record
+from oxmill.model.job import NewJob
+from oxmill.queue.bulk import enqueue_all
+from oxmill.queue.call import Call
+from oxmill.queue.client import Client
+from oxmill.queue.codec import CANONICAL, Codec
+from oxmill.queue.context import CURRENT, PARENT, current
+from oxmill.queue.enqueueing import Receipt, enqueue_jobs
+from oxmill.queue.handle import Job
+from oxmill.queue.options import Declaration, Options, TaskOptions, with_options
+from oxmill.rules.unique import argument_key, given_key, unique_key
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+_NOTHING: Final = b"null"
+
+
+class BaseTask(Generic[P, R_co]):
+    """A function whose calls can be enqueued, with the function's own signature."""
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str, declaration: Declaration, client: Client
+    ) -> None:
+        if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
+            raise BadConfig(f"{name} is a generator function; a task returns one value")
+        update_wrapper(self, fn)  # type: ignore[arg-type]
+        self.fn = fn
+        self.name = name
+        self.aliases = declaration.aliases
+        self.is_async = inspect.iscoroutinefunction(fn)
+        self.takes_context = declaration.takes_context
+        self.client = client
+        self._codec = Codec(
+            fn,
+            name,
+            skip=1 if self.takes_context else 0,
+            lenient=declaration.options.extra == "ignore",
+        )
+        self._take(declaration.options)
+
+    # -- enqueue -----------------------------------------------------------------------------------
+
+    def using(self, **options: Unpack[Options]) -> Self:
+        """The same task with other options for the calls made on it."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._take(with_options(self.options, options))
+        return twin
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
+        """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
+        jobs = (self.new_job(args, kwargs, self.client.new_id()),)
+        receipts = self.client.run("aenqueue", lambda driver: enqueue_jobs(driver, jobs))
+        return self.handle(receipts[0])
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
+        """The same without blocking the event loop."""
+        jobs = (self.new_job(args, kwargs, self.client.new_id()),)
+        receipts = await self.client.arun(lambda driver: enqueue_jobs(driver, jobs))
+        return self.handle(receipts[0])
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
+        """The call as a value: its arguments are checked, nothing is enqueued yet."""
+        return Call(self, self.new_job(args, kwargs, ""))
+
+    def map(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
+        """Enqueue one job per tuple of arguments, in batches."""
+        calls = (Call(self, self.new_job(item, {}, "")) for item in items)
+        return self.client.run("amap", lambda driver: enqueue_all(driver, self.client, calls))
+
+    async def amap(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
+        """The same without blocking the event loop."""
+        calls = (Call(self, self.new_job(item, {}, "")) for item in items)
+        return await self.client.arun(lambda driver: enqueue_all(driver, self.client, calls))
+
+    def job(self, job_id: str) -> Job[R_co]:
+        """The handle of a job of this task, by its id."""
+        return Job(job_id, self.client, self)
+
+    # -- for the app and the worker ----------------------------------------------------------------
+
+    def new_job(self, args: tuple[Any, ...], kwargs: dict[str, Any], job_id: str) -> NewJob:
+        """The call as the store takes it. An id among the options goes before `job_id`."""
+        options = self.options
+        payload, proof = self._codec.pack(args, kwargs)
+        terms = self._terms
+        if options.unique is not None:
+            text = given_key(options.unique, self.name, args, kwargs)
+            if text is None:
+                arguments = self._codec.complete(proof)
+                text = argument_key(options.unique, self.name, arguments, CANONICAL)
+            terms = {**terms, "unique": unique_key(options.unique, text)}
+        context = CURRENT.get(None)
+        if context is not None:
+            terms = {**terms, "headers": {PARENT: context.id, **options.headers}}
+        return NewJob(id=options.id or job_id, payload=payload, **terms)
+
+    def handle(self, receipt: Receipt) -> Job[R_co]:
+        """The handle of a job just enqueued."""
+        job = self.job(receipt.answer.id)
+        job.enqueued(receipt)
+        return job
+
+    def decode_arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments to run the function with; `BadArguments` if they do not fit it."""
+        return self._codec.unpack(payload)
+
+    def encode_result(self, value: Any) -> bytes:
+        """The result as stored; `BadArguments` if it cannot be."""
+        return _NOTHING if value is None else self._codec.pack_result(value)
+
+    def read_result(self, record: Record) -> Any:
+        """A job's result, by the function's return annotation."""
+        return None if record.result is None else self._codec.unpack_result(record.result)
+
+    @property
+    def home(self) -> str | None:
+        """`module:qualname` under which the task can be imported."""
+        return f"{self.fn.__module__}:{self.fn.__qualname__}"
+
+    def _take(self, options: TaskOptions) -> None:
+        self.options = options
+        self._terms = terms(self.name, options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class Task(BaseTask[P, R_co]):
+    """A declared plain function. Calling it runs it here and now; nothing is queued."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Run the function."""
+        if self.takes_context:
+            return self.fn(current(), *args, **kwargs)  # type: ignore[no-any-return]
+        return self.fn(*args, **kwargs)  # type: ignore[no-any-return]
+
+
+class AsyncTask(BaseTask[P, R_co]):
+    """A declared coroutine function. Awaiting a call runs it here and now; nothing is queued."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
+        """Run the coroutine function."""
+        if self.takes_context:
+            return self.fn(current(), *args, **kwargs)  # type: ignore[no-any-return]
+        return self.fn(*args, **kwargs)  # type: ignore[no-any-return]
+
+
+def terms(task: str, options: TaskOptions) -> dict[str, Any]:
+    """What all jobs of these options share, without what is left at its default."""
+    shared: dict[str, Any] = {
+        "priority": options.priority,
+        "delay": options.delay,
+        "run_at": options.run_at,
+        "expires_in": options.expires,
+        "max_attempts": options.max_attempts,
+        "crash_limit": options.crash_limit,
+        "timeout": options.timeout,
+        "keep": options.keep,
+        "group": options.group,
+        "fields": options.fields,
+        "tags": options.tags,
+        "headers": options.headers,
+    }
+    changed = {name: value for name, value in shared.items() if value != _DEFAULTS[name]}
+    return {"queue": options.queue, "task": task, **changed}
+
+
+_DEFAULTS: Final = {
+    name: getattr(NewJob(id="-", queue="-", task="-", payload=b""), name)
+    for name in NewJob.__struct_fields__
+}
