@@ -1,0 +1,260 @@
+"""`oxmill jobs list | show | explain | wait`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from oxmill.cli import records
+from oxmill.cli.exits import Exit
+from oxmill.cli.framework import Command
+from oxmill.cli.output import Column, Listing, encode, pairs, say, show_all, show_one, tint
+from oxmill.cli.selection import selecting
+from oxmill.cli.session import Session
+from oxmill.cli.times import ago, clock, here, span
+from oxmill.errors import JobNotFound, ResultTimeout
+from oxmill.model.info import ListQueues, ListWorkers
+from oxmill.model.job import JSON, Job, Reason
+from oxmill.model.query import Filter, Find, Get
+from oxmill.model.state import LIVE, TERMINAL, State
+from oxmill.model.value import Micros
+from oxmill.rules.duration import spell
+from oxmill.rules.explain import Explanation, Gate, Situation, explain
+from oxmill.store.doorbell import ended
+
+POLL_SECONDS = 1.0
+"""How long a wait trusts the doorbell before it looks again."""
+
+
+def job_listing(now: Micros) -> Listing[Job]:
+    """Jobs as a table."""
+    return Listing(
+        columns=(
+            Column("id", lambda job: job.id),
+            Column("queue", lambda job: job.queue),
+            Column("task", lambda job: job.task),
+            Column("state", lambda job: str(job.state)),
+            Column("tries", lambda job: f"{job.failures}/{job.max_attempts}", right=True),
+            Column("enqueued", lambda job: ago(job.enqueued_at, now)),
+            Column("due / ended", lambda job: ago(job.ended_at or job.due_at, now)),
+            Column("why", _why),
+        ),
+        record=records.brief,
+        empty="no job matches. Enqueue one with: oxmill enqueue TASK",
+    )
+
+
+def _why(job: Job) -> str:
+    error = f"{job.error.type}: {job.error.message}".split("\n")[0] if job.error else ""
+    return " ".join(part for part in (job.reason or "", error[:60]) if part)
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "oxmill jobs list -q mail -s failed",
+        "oxmill jobs list --since 1h -f user_id=62 -o json",
+    ),
+)
+@selecting
+@click.option("-n", "--limit", default=50, type=click.IntRange(1), help="At most so many.")
+@click.option("--after", metavar="CURSOR", help="Go on where the last page ended.")
+@click.pass_obj
+def list_jobs(session: Session, *, chosen: Filter, limit: int, after: str | None) -> None:
+    """List jobs, the newest first."""
+    cursor: list[str] = []
+
+    def found() -> Iterator[Job]:
+        left, at = limit, after
+        while left:
+            find = Find(filter=chosen, limit=min(left, 1_000), after=at)
+            page = session.run(session.driver.inspecting.find(find))
+            yield from page.jobs
+            left -= len(page.jobs)
+            if (at := page.next) is None:
+                return
+        if at is not None:
+            cursor.append(at)
+
+    show_all(found(), job_listing(here()), session.output)
+    if cursor:
+        say(f"more: add --after {cursor[0]}", tone="dim")
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "oxmill jobs show 0199c3f2a4b57c1d8e9f00112233aabb",
+        "oxmill jobs show 0199c3f2a4b57c1d8e9f00112233aabb -o json",
+    ),
+)
+@click.argument("job_id", metavar="ID")
+@click.pass_obj
+def show_job(session: Session, *, job_id: str) -> None:
+    """Show everything about one job: content, times, result, error, every attempt."""
+    job = get_job(session, job_id)
+    show_one(records.full(job), lambda: _lines(job), session.output)
+
+
+def get_job(session: Session, job_id: str) -> Job:
+    """The job, or the error that says that there is none."""
+    found = session.run(session.driver.inspecting.get(Get(ids=(job_id,))))
+    if not found:
+        raise JobNotFound(
+            job_id,
+            f"there is no job {job_id}; it was never enqueued here, or is already removed. "
+            f"Look with: oxmill jobs list",
+        )
+    return found[0]
+
+
+def _lines(job: Job) -> str:
+    text = pairs(
+        (
+            ("id", job.id),
+            ("task", job.task),
+            ("queue", job.queue),
+            ("state", tint(job.state) + (f" ({job.reason})" if job.reason else "")),
+            ("priority", str(job.priority)),
+            ("tries", f"{job.failures} failed of {job.max_attempts}; claimed {job.attempt}x"),
+            ("crashes", f"{job.crashes} of {job.crash_limit}" if job.crashes else ""),
+            ("enqueued", clock(job.enqueued_at)),
+            ("due", clock(job.due_at)),
+            ("expires", clock(job.expires_at)),
+            ("claimed", clock(job.claimed_at)),
+            ("ended", clock(job.ended_at)),
+            ("worker", job.worker or ""),
+            ("group", job.group or ""),
+            ("fields", encode(dict(job.fields)) if job.fields else ""),
+            ("tags", ", ".join(job.tags)),
+            ("unique", job.unique or ""),
+            ("flow", job.flow or ""),
+            ("parent", job.parent or ""),
+            ("payload", _readable(job.payload, job.content_type)),
+            ("result", _readable(job.result, JSON)),
+            ("progress", _readable(job.progress, JSON)),
+            ("error", f"{job.error.type}: {job.error.message}" if job.error else ""),
+        )
+    )
+    if job.history:
+        text += "\n\nattempts\n" + "\n".join(_attempts(job))
+    if job.error and job.error.traceback:
+        text += "\n\ntraceback\n" + job.error.traceback.rstrip()
+    return text
+
+
+def _readable(data: bytes | None, content_type: str) -> str:
+    return "" if data is None else encode(records.content(data, content_type))
+
+
+def _attempts(job: Job) -> Iterator[str]:
+    for item in job.history:
+        took = f" after {spell(item.ended_at - item.claimed_at)}" if item.ended_at else ""
+        error = f": {item.error.type}: {item.error.message}" if item.error else ""
+        line = f"  {item.attempt}  {clock(item.claimed_at)}  {item.outcome or 'running'}{took}"
+        yield f"{line}{error}"
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "oxmill jobs explain 0199c3f2a4b57c1d8e9f00112233aabb",
+        "oxmill jobs explain 0199c3f2a4b57c1d8e9f00112233aabb -o json",
+    ),
+)
+@click.argument("job_id", metavar="ID")
+@click.pass_obj
+def explain_job(session: Session, *, job_id: str) -> None:
+    """Say why a job is where it is: every gate before it, and what opens it."""
+    look = session.driver.inspecting
+    job = get_job(session, job_id)
+    queues = session.run(look.queues(ListQueues(queues=(job.queue,))))
+    workers = session.run(look.workers(ListWorkers()))
+    told = explain(
+        Situation(
+            job=job,
+            now=queues.now,
+            queue=next((info for info in queues.items if info.name == job.queue), None),
+            workers=workers.items,
+            holder=_holder(session, job),
+        )
+    )
+    record = {"id": job.id, "summary": told.summary, "remedy": told.remedy, "gates": told.gates}
+    show_one(record, lambda: _explained(job, told), session.output)
+
+
+def _holder(session: Session, job: Job) -> Job | None:
+    """The live job of the same unique key, among the newest of its task."""
+    if job.state is not State.HELD or job.reason != Reason.RERUN:
+        return None
+    live = tuple(state for state in State if state in LIVE)
+    find = Find(filter=Filter(tasks=(job.task,), states=live), limit=1_000)
+    found = session.run(session.driver.inspecting.find(find)).jobs
+    return next((one for one in found if one.unique == job.unique and one.id != job.id), None)
+
+
+def _explained(job: Job, told: Explanation) -> str:
+    lines = [f"{job.task} {job.id}", told.summary]
+    if told.gates:
+        lines.append("")
+    for gate in told.gates:
+        lines.extend(_gate(gate))
+    if told.remedy:
+        lines.append(f"try: {told.remedy}")
+    return "\n".join(lines)
+
+
+def _gate(gate: Gate) -> Iterator[str]:
+    mark = tint("open") if gate.open else tint("closed")
+    pad = "  " if gate.open else ""
+    until = f" (opens at {clock(gate.opens_at)})" if gate.opens_at and not gate.open else ""
+    yield f"  {mark}{pad}  {gate.name}: {gate.detail}{until}"
+    if gate.remedy:
+        yield f"          try: {gate.remedy}"
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "oxmill jobs wait 0199c3f2a4b57c1d8e9f00112233aabb --timeout 30s",
+        'oxmill jobs wait $(oxmill enqueue app:send \'{"to": "a@x"}\')',
+    ),
+)
+@click.argument("ids", nargs=-1, required=True)
+@click.option("--timeout", callback=span, metavar="DURATION", help="Give up after this; exit 5.")
+@click.pass_obj
+def wait_for_jobs(session: Session, *, ids: tuple[str, ...], timeout: Micros | None) -> int:
+    """Wait until jobs have ended. Exits 0 if all succeeded, 1 if not, 5 if time ran out."""
+    deadline = None if timeout is None else time.monotonic() + timeout / 1e6
+    worst = Exit.OK
+    for job_id in ids:
+        job = _wait(session, job_id, deadline)
+        show_one(records.full(job), lambda job=job: _outcome(job), session.output)  # type: ignore[misc]
+        if job.state is not State.SUCCEEDED:
+            worst = Exit.FAILED
+    return worst
+
+
+def _wait(session: Session, job_id: str, deadline: float | None) -> Job:
+    with session.driver.doorbell.listen([ended(job_id)]) as bell:
+        while True:
+            job = get_job(session, job_id)
+            if job.state in TERMINAL:
+                return job
+            left = POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise ResultTimeout(
+                    job_id,
+                    f"job {job_id} is still {job.state} after the time given; it goes on. "
+                    f"See why with: oxmill jobs explain {job_id}",
+                )
+            bell.wait(min(left, POLL_SECONDS))
+
+
+def _outcome(job: Job) -> str:
+    detail = _readable(job.result, JSON)
+    if job.state is State.FAILED and job.error is not None:
+        detail = f"{job.error.type}: {job.error.message}"
+    return f"{job.id}  {tint(job.state)}  {detail or job.reason or ''}".rstrip()

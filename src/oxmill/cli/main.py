@@ -1,0 +1,63 @@
+"""The front door of the command line: the list of commands, by section."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+
+from oxmill.cli.framework import Root
+
+SECTIONS = {
+    "Start": {
+        "init": "Write a starter app file.",
+        "dev": "Run worker and scheduler in one process, and again on every change.",
+        "worker": "Run a worker.",
+    },
+    "Jobs": {
+        "enqueue": "Put a job in line.",
+        "jobs": "List, show, explain, retry, cancel, edit, wait for and remove jobs.",
+        "tasks": "List the tasks that the app declares.",
+    },
+    "Queues and schedules": {
+        "queues": "List, pause, resume, block, unblock, set and purge queues.",
+        "cron": "List, foresee, run, pause and resume schedules.",
+    },
+    "Health": {
+        "status": "Show queues, workers and what is wrong, on one screen.",
+        "workers": "List workers, quiet them and stop them.",
+        "doctor": "Find what is unsafe or stuck, each with its remedy.",
+    },
+    "Store": {
+        "db": "Migrate, check and print the schema of the store.",
+        "bench": "Measure enqueueing, draining and latency on a store.",
+        "version": "Show the versions in use.",
+    },
+}
+
+
+@click.group(cls=Root, sections=SECTIONS, invoke_without_command=True)
+@click.pass_context
+def main(ctx: click.Context) -> int | None:
+    """Oxmill: a durable job queue on the store you already have.
+
+    Every command finds your app by --app, OXMILL_APP, [tool.oxmill] in pyproject.toml, or app.py
+    and tasks.py in this folder. Without a command it shows the status of the app it finds.
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    from oxmill.cli.locate import locate  # noqa: PLC0415 (not needed for help)
+
+    if locate(None) is None:
+        click.echo(ctx.get_help())
+        return None
+    status = main.get_command(ctx, "status")
+    assert status is not None  # noqa: S101 (it is in the table above)
+    with status.make_context("status", [], parent=ctx) as inner:
+        answer = status.invoke(inner)
+    return answer if isinstance(answer, int) else None
+
+
+def run() -> NoReturn:
+    """The entry point of the `oxmill` script."""
+    main.main()

@@ -1,0 +1,89 @@
+"""What one command works with: the app and the store that its options name."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from oxmill.cli.locate import Place, load, locate
+from oxmill.cli.output import Format
+from oxmill.errors import BadConfig
+
+if TYPE_CHECKING:
+    from oxmill.app import App
+    from oxmill.store.driver import Driver
+    from oxmill.store.plan import Plan
+
+T = TypeVar("T")
+
+
+class Session:
+    """The common options of one command, and what they lead to, opened when it is asked for."""
+
+    def __init__(
+        self,
+        *,
+        app: str | None = None,
+        url: str | None = None,
+        output: Format = "table",
+        debug: bool = False,
+    ) -> None:
+        self.given = app
+        self.url = url
+        self.output: Format = output
+        self.debug = debug
+        self._app: App | None = None
+        self._driver: Driver | None = None
+
+    def place(self) -> Place | None:
+        """Where the app is, if there is one."""
+        return locate(self.given)
+
+    @property
+    def app(self) -> App:
+        """The app that was named or found, on the store that --url names, if it does."""
+        if self._app is None:
+            place = self.place()
+            if place is None:
+                raise BadConfig(
+                    "no app was named and none was found here. Write one with: oxmill init, "
+                    "or name yours with --app package.module:app"
+                )
+            self._app = load(place)
+        return self._app
+
+    @property
+    def driver(self) -> Driver:
+        """The store: by --url without any app, else the app's."""
+        if self._driver is None:
+            self._driver = self._open()
+        return self._driver
+
+    def _open(self) -> Driver:
+        from oxmill.connect import connect  # noqa: PLC0415 (loads a driver)
+
+        if self.url is not None:
+            return connect(self.url)
+        if self.place() is None and (url := os.environ.get("OXMILL_URL")):
+            return connect(url)
+        return self.app.driver
+
+    def run(self, plan: Plan[T]) -> T:
+        """Perform a plan on the store."""
+        return self.driver.run(plan)
+
+    @property
+    def author(self) -> str:
+        """Who gives the orders, for the record."""
+        try:
+            return getpass.getuser()
+        except (OSError, KeyError):  # a container without a user entry
+            return ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._driver is not None:
+            self._driver.close()
