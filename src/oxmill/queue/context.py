@@ -33,14 +33,18 @@ _DECODE: Final = msgspec.json.Decoder(Progress).decode
 
 
 def read_progress(data: bytes | None) -> Progress:
-    """The progress that was stored; an empty one if there is none."""
-    return Progress() if data is None else _DECODE(data)
+    """The progress that was stored; an empty one if there is none, or none that can be read: what
+    another program wrote there must not keep the job from running."""
+    try:
+        return Progress() if data is None else _DECODE(data)
+    except msgspec.DecodeError:
+        return Progress()
 
 
 class Hold:
     """The worker's side of one lease: what its run must learn. Written by the worker only."""
 
-    __slots__ = ("cancelled", "deadline", "lost", "renew_soon")
+    __slots__ = ("cancelled", "deadline", "lost", "renew_soon", "resources")
 
     def __init__(
         self,
@@ -56,6 +60,8 @@ class Hold:
         """Somebody asked the job to stop."""
         self.renew_soon = renew_soon
         """Ask for a renewal before the next is due."""
+        self.resources: Any = None
+        """What the worker's lifespan gave."""
 
 
 class Context:
@@ -122,6 +128,12 @@ class Context:
             extra = {"job": self.id, "queue": self.queue, "attempt": self.attempt}
             self._log = logging.LoggerAdapter(logging.getLogger(f"oxmill.task.{self.task}"), extra)
         return self._log
+
+    @property
+    def resources(self) -> Any:
+        """What the worker's lifespan gave: pools, clients, models. `None` without a lifespan, and
+        in child processes."""
+        return self._hold.resources
 
     @property
     def cancelled(self) -> bool:
