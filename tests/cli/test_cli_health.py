@@ -47,7 +47,8 @@ def schedule(**more):
         ({"queues": (queue(failed=2),)}, Level.NOTE, "2 failed"),
         ({"schedules": (schedule(error="bad"),)}, Level.WARN, "bad"),
         ({"schedules": (schedule(next_at=NOW - 61 * SECOND),)}, Level.WARN, "late by 1m 1s"),
-        ({"schema": Schema(current=1, newest=2)}, Level.REFUSE, "version 1"),
+        ({"schema": Schema(current=0, newest=2)}, Level.NOTE, "version 0"),
+        ({"schema": Schema(current=1, newest=2)}, Level.WARN, "version 1"),
         ({"schema": Schema(current=3, newest=2)}, Level.WARN, "version 3"),
         ({"here": NOW + 6 * SECOND}, Level.NOTE, "6s off"),
     ],
@@ -77,6 +78,6 @@ def test_health_is_silent(scene):
 
 
 def test_the_worst_comes_first():
-    scene = Scene(now=NOW, queues=(queue(waiting=1, failed=1),), schema=Schema(current=1, newest=2))
+    scene = Scene(now=NOW, queues=(queue(waiting=1, failed=1),), here=NOW + 6 * SECOND)
     levels = [finding.level for finding in problems(scene)]
-    assert levels == [Level.REFUSE, Level.WARN, Level.NOTE]
+    assert levels == [Level.WARN, Level.NOTE, Level.NOTE]

@@ -9,7 +9,7 @@ import click
 from oxmill.cli import records
 from oxmill.cli.exits import Exit
 from oxmill.cli.framework import Command
-from oxmill.cli.health import problems
+from oxmill.cli.health import Scene, problems
 from oxmill.cli.output import show_one, tint
 from oxmill.cli.session import Session
 from oxmill.cli.status import look
@@ -24,14 +24,15 @@ from oxmill.store.roles.installing import Check, Version
 @click.pass_obj
 def command(session: Session, *, strict: bool) -> int:
     """Find what is unsafe or stuck, each with its remedy. Exits 1 if something must be mended."""
-    schema = session.run(session.driver.installing.version(Version()))
-    findings = [*session.run(session.driver.installing.check(Check()))]
-    if schema.current:
-        scene = look(session)
-        findings += problems(scene._replace(schema=schema, here=here()))
+    schema = session.run(session.untouched.installing.version(Version()))
+    findings = [*session.run(session.untouched.installing.check(Check()))]
+    if schema.current == schema.newest:
+        findings += problems(look(session)._replace(here=here()))
+    else:
+        findings += problems(Scene(now=here(), schema=schema))
     known = versions()
     record = {
-        "store": session.driver.url,
+        "store": session.untouched.url,
         "schema": {"current": schema.current, "newest": schema.newest},
         "versions": known,
         "findings": [records.finding(one) for one in findings],
@@ -51,7 +52,7 @@ def _report(
 ) -> str:
     words = ("oxmill", "python", "sqlite")
     lines = [
-        f"store   {session.driver.url} (schema {schema.current} of {schema.newest})",
+        f"store   {session.untouched.url} (schema {schema.current} of {schema.newest})",
         "using   " + ", ".join(f"{name} {known[name]}" for name in words if name in known),
         "",
     ]

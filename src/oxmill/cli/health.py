@@ -41,24 +41,22 @@ def _schema(scene: Scene) -> Iterator[Finding]:
     schema = scene.schema
     if schema is None or schema.current == schema.newest:
         return
-    if schema.pending:
-        yield Finding(
-            level=Level.REFUSE,
-            name="schema",
-            found=f"version {schema.current}",
-            wanted=f"version {schema.newest}",
-            risk="this code cannot use the store until it is migrated",
-            remedy="oxmill db migrate",
-        )
+    level, risk, remedy = Level.WARN, "", "oxmill db migrate"
+    if not schema.current:
+        level, risk = Level.NOTE, "none: the store is empty and is set up at its first use"
+    elif schema.pending:
+        risk = "the next app or worker that opens the store migrates it, at a moment it picks"
     else:
-        yield Finding(
-            level=Level.WARN,
-            name="schema",
-            found=f"version {schema.current}",
-            wanted=f"version {schema.newest}",
-            risk="the store was migrated by a newer Oxmill than this one",
-            remedy='pip install --upgrade "oxmill"',
-        )
+        risk = "the store was migrated by a newer Oxmill than this one"
+        remedy = 'pip install --upgrade "oxmill"'
+    yield Finding(
+        level=level,
+        name="schema",
+        found=f"version {schema.current}",
+        wanted=f"version {schema.newest}",
+        risk=risk,
+        remedy=remedy,
+    )
 
 
 def _queues(scene: Scene) -> Iterator[Finding]:

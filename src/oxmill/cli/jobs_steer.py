@@ -112,6 +112,7 @@ def edit_jobs(  # noqa: PLR0913 (click passes each option)
                 author=session.author,
             )
         ),
+        stays=True,
     )
     idle = tuple(state for state in State if state in IDLE)
     return steer(session, action, narrowed(chosen, idle), ids, consent)

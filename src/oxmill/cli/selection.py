@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +51,15 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         names = ("queues", "tasks", "states", "group", "tag", "fields", "since", "before")
         given = {name: options.pop(name) for name in names}
         given["states"] = tuple(State(state) for state in given["states"])
-        given["fields"] = dict(map(_field, given["fields"]))
+        given["fields"] = read_fields(given["fields"])
         return command(*args, chosen=Filter(**given), **options)
 
     return reduce(lambda inner, option: option(inner), reversed(_OPTIONS), with_filter)
+
+
+def read_fields(texts: Iterable[str]) -> dict[str, str | int]:
+    """Fields given as NAME=VALUE."""
+    return dict(map(_field, texts))
 
 
 def _field(text: str) -> tuple[str, str | int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from oxmill.cli.locate import Place, load, locate
 from oxmill.cli.output import Format
 from oxmill.errors import BadConfig
+from oxmill.store.roles.installing import Migrate, Version
 
 if TYPE_CHECKING:
     from oxmill.app import App
@@ -35,6 +36,7 @@ class Session:
         self.debug = debug
         self._app: App | None = None
         self._driver: Driver | None = None
+        self._ready = False
 
     def place(self) -> Place | None:
         """Where the app is, if there is one."""
@@ -51,27 +53,40 @@ class Session:
                     "or name yours with --app package.module:app"
                 )
             self._app = load(place)
+            if self.url is not None:
+                self._app.url = self.url
         return self._app
 
     @property
-    def driver(self) -> Driver:
-        """The store: by --url without any app, else the app's."""
-        if self._driver is None:
-            self._driver = self._open()
-        return self._driver
+    def store(self) -> str:
+        """The store's URL: --url, else the app's, else OXMILL_URL."""
+        if self.url is not None:
+            return self.url
+        if self.place() is None and (url := os.environ.get("OXMILL_URL")):
+            return url
+        return self.app.url
 
-    def _open(self) -> Driver:
+    @property
+    def driver(self) -> Driver:
+        """The store, brought up to date as an app does at its first use."""
+        if not self._ready:
+            self._ready = True
+            if self.run(self.untouched.installing.version(Version())).pending:
+                self.run(self.untouched.installing.migrate(Migrate()))
+        return self.untouched
+
+    @property
+    def untouched(self) -> Driver:
+        """The store as it is, whatever its schema."""
         from oxmill.connect import connect  # noqa: PLC0415 (loads a driver)
 
-        if self.url is not None:
-            return connect(self.url)
-        if self.place() is None and (url := os.environ.get("OXMILL_URL")):
-            return connect(url)
-        return self.app.driver
+        if self._driver is None:
+            self._driver = connect(self.store)
+        return self._driver
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan on the store."""
-        return self.driver.run(plan)
+        return self.untouched.run(plan)
 
     @property
     def author(self) -> str:

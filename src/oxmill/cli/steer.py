@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from oxmill.cli.exits import Exit
 from oxmill.cli.output import say, show_one
 from oxmill.cli.selection import COUNT_LIMIT, count
 from oxmill.errors import JobNotFound
-from oxmill.model.query import Filter, Get, Steered
+from oxmill.model.query import Filter, Find, Get, Steered
 from oxmill.store.plan import Plan
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Action(NamedTuple):
     plan: Callable[[Filter], Plan[Steered]]
     asks: bool = False
     """Whether even jobs named by id need a yes."""
+    stays: bool = False
+    """Whether a job still matches when it is done, so that they have to be walked through."""
 
 
 class Consent(NamedTuple):
@@ -84,15 +86,35 @@ def _by_ids(session: Session, action: Action, ids: tuple[str, ...], consent: Con
 
 
 def carry_out(session: Session, action: Action, chosen: Filter) -> Steered:
-    """Repeat the bounded step until nothing more matches."""
+    """Take bounded steps until all that matched is done."""
+    answers = (
+        _walked(session, action, chosen) if action.stays else _repeated(session, action, chosen)
+    )
     ids: list[str] = []
     asked: list[str] = []
-    while True:
-        answer = session.run(action.plan(chosen))
+    for answer in answers:
         ids += answer.ids
         asked += answer.asked
+    return Steered(ids=tuple(ids), asked=tuple(asked))
+
+
+def _repeated(session: Session, action: Action, chosen: Filter) -> Iterator[Steered]:
+    while True:
+        answer = session.run(action.plan(chosen))
+        yield answer
         if not answer.more or not (answer.ids or answer.asked):
-            return Steered(ids=tuple(ids), asked=tuple(asked))
+            return
+
+
+def _walked(session: Session, action: Action, chosen: Filter) -> Iterator[Steered]:
+    after = None
+    while True:
+        look = Find(filter=chosen, limit=1_000, after=after)
+        page = session.run(session.driver.inspecting.find(look))
+        if page.jobs:
+            yield session.run(action.plan(Filter(ids=tuple(job.id for job in page.jobs))))
+        if (after := page.next) is None:
+            return
 
 
 def _agreed(action: Action, number: int, consent: Consent, *, asks: bool) -> bool:

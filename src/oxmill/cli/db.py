@@ -1,0 +1,85 @@
+"""`oxmill db`: the store's own structures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import click
+
+from oxmill.cli import records
+from oxmill.cli.doctor import told, verdict
+from oxmill.cli.exits import NotFound
+from oxmill.cli.framework import Group
+from oxmill.cli.output import say, show_one
+from oxmill.cli.session import Session
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+command = Group("db", help="Migrate, check and print the schema of the store.")
+
+
+class Migration(NamedTuple):
+    """One numbered file."""
+
+    number: int
+    name: str
+    text: str
+
+
+@command.command(examples=("oxmill db migrate --plan", "oxmill db migrate"))
+@click.option("--plan", "only_plan", is_flag=True, help="Only show what would be applied.")
+@click.pass_obj
+def migrate(session: Session, *, only_plan: bool) -> None:
+    """Bring the schema of the store up to date. Applying it again changes nothing."""
+    store = session.untouched
+    schema = session.run(store.installing.version(Version()))
+    names = [one.name for one in migrations(store.name) if one.number > schema.current]
+    if not only_plan:
+        done = session.run(store.installing.migrate(Migrate()))
+        names = list(done.applied)
+    record = {"from": schema.current, "to": schema.newest, "applied": names, "plan": only_plan}
+    verb = "would apply" if only_plan else "applied"
+    show_one(
+        record,
+        lambda: "\n".join(f"{verb} {name}" for name in names) or "the schema is up to date",
+        session.output,
+    )
+
+
+@command.command(examples=("oxmill db check", "oxmill db check -o json"))
+@click.pass_obj
+def check(session: Session) -> int:
+    """Check the store's settings and place. Exits 1 if they are unsafe."""
+    findings = session.run(session.untouched.installing.check(Check()))
+    record = {"findings": [records.finding(one) for one in findings]}
+    show_one(record, lambda: "\n".join(told(findings)), session.output)
+    return verdict(findings)
+
+
+@command.command(examples=("oxmill db sql", "oxmill db sql --url sqlite:///oxmill.db > schema.sql"))
+@click.pass_obj
+def sql(session: Session) -> None:
+    """Print the statements that make the schema, without touching the store."""
+    kind = urlsplit(session.store).scheme
+    found = list(migrations(kind))
+    if not found:
+        raise NotFound(
+            f"the store {kind}:// has no SQL schema; use a URL such as sqlite:///jobs.db"
+        )
+    for one in found:
+        say(one.name, tone="dim")
+        click.echo(one.text)
+
+
+def migrations(kind: str) -> Iterator[Migration]:
+    """The migrations of one kind of store, in order."""
+    folder = files("oxmill").joinpath("drivers", kind, "migrations")
+    if not folder.is_dir():
+        return
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        number, _, rest = file.name.partition("_")
+        if number.isdigit() and rest.endswith(".sql"):
+            name = file.name.removesuffix(".sql")
+            yield Migration(int(number), name, file.read_text(encoding="utf-8"))

@@ -1,0 +1,178 @@
+"""Keeps worker processes running: several at once, or one that starts again on every change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from oxmill.cli.exits import Exit
+from oxmill.cli.output import say
+
+PARENT = "OXMILL_SUPERVISOR"
+"""Tells a child the process id of its supervisor."""
+
+LOOK_SECONDS = 0.2
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+"""How long to wait before a child that died is started again; doubles while it keeps dying."""
+STEADY_SECONDS = 60.0
+"""A child that ran this long was healthy: the next wait starts small again."""
+
+
+class Child:
+    """One place for a process, which may be filled again and again."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = [sys.executable, "-m", "oxmill.cli", *argv]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0.0
+        self._delay = FIRST_DELAY
+        self.due: float | None = 0.0
+        """When to start it; `None` while it runs, and once it is not to run again."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs or is going to."""
+        return self._process is not None or self.due is not None
+
+    def start_if_due(self) -> None:
+        """Start the process once its time has come."""
+        if self.due is None or time.monotonic() < self.due:
+            return
+        # A session of its own: Ctrl-C reaches the supervisor alone, which passes it on once. (A
+        # second signal would tell the worker to drop everything.)
+        self._process = subprocess.Popen(  # noqa: S603 (our own command line)
+            self._argv,
+            start_new_session=True,
+            env={**os.environ, PARENT: str(os.getpid())},
+        )
+        self._started = time.monotonic()
+        self.due = None
+
+    def ended(self) -> int | None:
+        """The exit code, once, when the process has ended."""
+        if self._process is None or (code := self._process.poll()) is None:
+            return None
+        self._process = None
+        return code
+
+    def start_again(self, *, at_once: bool) -> None:
+        """Fill the place again: at once, or later and later while it keeps dying."""
+        if at_once or time.monotonic() - self._started > STEADY_SECONDS:
+            self._delay = FIRST_DELAY
+        self.due = time.monotonic() + (0 if at_once else self._delay)
+        self._delay = min(self._delay * 2, LONGEST_DELAY)
+
+    def send(self, number: int) -> None:
+        """Pass a signal on to the process, if it runs."""
+        self.due = None
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+
+class Supervisor:
+    """Runs children until they are done or a signal comes; what dies is started again."""
+
+    def __init__(self, argv: Sequence[str], number: int, *, drains: bool) -> None:
+        self._children = [Child(argv) for _ in range(number)]
+        self._drains = drains
+        self._stopping = False
+
+    def run(self) -> int:
+        """Until all children have ended for good; the worst of their exit codes."""
+        worst = 0
+        with passing_on(self._stop):
+            while any(child.alive for child in self._children):
+                for child in self._children:
+                    child.start_if_due()
+                    if (code := child.ended()) is not None:
+                        worst = max(worst, self._after(child, code))
+                time.sleep(LOOK_SECONDS)
+        return worst
+
+    def _after(self, child: Child, code: int) -> int:
+        if self._stopping or (code == 0 and self._drains):
+            return abs(code)
+        if code == Exit.USAGE:  # it will not get better by trying
+            self._stop(signal.SIGTERM)
+            return code
+        if code:
+            say(f"a worker process ended with code {code}; starting another", tone="warn")
+        child.start_again(at_once=code == 0)
+        return 0
+
+    def _stop(self, number: int) -> None:
+        self._stopping = True
+        for child in self._children:
+            child.send(number)
+
+
+class Reloader:
+    """Runs one child, and starts it again whenever `changed` says so."""
+
+    def __init__(self, argv: Sequence[str], changed: Callable[[], bool]) -> None:
+        self._child = Child(argv)
+        self._changed = changed
+        self._stopping = False
+
+    def run(self) -> int:
+        """Until a signal comes."""
+        with passing_on(self._stop):
+            while self._child.alive or not self._stopping:
+                self._child.start_if_due()
+                code = self._child.ended()
+                if code is not None and self._stopping:
+                    return abs(code)
+                if code:
+                    say(f"the worker ended with code {code}; waiting for a change", tone="warn")
+                if self._changed() and not self._stopping:
+                    self._reload()
+                time.sleep(LOOK_SECONDS)
+        return 0
+
+    def _reload(self) -> None:
+        say("a file changed: starting again", tone="dim")
+        self._child.send(signal.SIGTERM)
+        while self._child.alive and self._child.ended() is None:
+            time.sleep(LOOK_SECONDS / 10)
+        if not self._stopping:
+            self._child.start_again(at_once=True)
+
+    def _stop(self, number: int) -> None:
+        self._stopping = True
+        self._child.send(number)
+
+
+@contextmanager
+def passing_on(handle: Callable[[int], None]) -> Iterator[None]:
+    """Hand SIGTERM and SIGINT to `handle` meanwhile."""
+
+    def received(number: int, _frame: FrameType | None) -> None:
+        handle(number)
+
+    before = {number: signal.signal(number, received) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def follow_supervisor() -> None:
+    """In a child: stop when the supervisor is gone, even if it was killed."""
+    supervisor = os.environ.get(PARENT)
+    if supervisor is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(supervisor):
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="oxmill-supervisor-watch", daemon=True).start()
