@@ -1,1 +1,110 @@
 """Oxmill: a durable job queue for Python that runs on the store you already have."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oxmill.app import App
+    from oxmill.errors import (
+        BadArguments,
+        BadConfig,
+        BadInput,
+        BadName,
+        BadSchedule,
+        DuplicateJob,
+        IdConflict,
+        JobCancelled,
+        JobError,
+        JobFailed,
+        JobNotFound,
+        LostLease,
+        NotAllowed,
+        OxmillError,
+        ResultTimeout,
+        StoreError,
+        StoreUnavailable,
+        TaskNotFound,
+        TooBig,
+        WrongContext,
+    )
+    from oxmill.model.outcome import Cancel, Retry, Snooze
+    from oxmill.model.settings import QueueSettings
+    from oxmill.model.state import State
+    from oxmill.queue.call import Call
+    from oxmill.queue.context import Context, current
+    from oxmill.queue.handle import Job
+    from oxmill.queue.lease import Lease
+    from oxmill.queue.task import AsyncTask, Task
+    from oxmill.queue.work import Queue
+    from oxmill.rules.unique import Unique
+
+__all__ = [
+    "App",
+    "AsyncTask",
+    "BadArguments",
+    "BadConfig",
+    "BadInput",
+    "BadName",
+    "BadSchedule",
+    "Call",
+    "Cancel",
+    "Context",
+    "DuplicateJob",
+    "IdConflict",
+    "Job",
+    "JobCancelled",
+    "JobError",
+    "JobFailed",
+    "JobNotFound",
+    "Lease",
+    "LostLease",
+    "NotAllowed",
+    "OxmillError",
+    "Queue",
+    "QueueSettings",
+    "ResultTimeout",
+    "Retry",
+    "Snooze",
+    "State",
+    "StoreError",
+    "StoreUnavailable",
+    "Task",
+    "TaskNotFound",
+    "TooBig",
+    "Unique",
+    "WrongContext",
+    "current",
+]
+
+_HOMES = {
+    "App": "app",
+    "AsyncTask": "queue.task",
+    "Call": "queue.call",
+    "Cancel": "model.outcome",
+    "Context": "queue.context",
+    "Job": "queue.handle",
+    "Lease": "queue.lease",
+    "Queue": "queue.work",
+    "QueueSettings": "model.settings",
+    "Retry": "model.outcome",
+    "Snooze": "model.outcome",
+    "State": "model.state",
+    "Task": "queue.task",
+    "Unique": "rules.unique",
+    "current": "queue.context",
+}
+"""Where a name lives, unless it is an error. Names are loaded when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'oxmill' has no attribute {name!r}")
+    value = getattr(import_module(f"oxmill.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
 from oxmill.errors import BadInput
@@ -15,6 +15,7 @@ from oxmill.queue.talk import Talk
 from oxmill.store.driver import Driver
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 BATCH_JOBS: Final = 1_000
 BATCH_BYTES: Final = 8 * 1024 * 1024
@@ -31,40 +32,47 @@ def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Tal
     """Enqueue all calls and give their handles, in order. Each batch is stored whole or not at
     all; an error leaves the batches before it stored."""
     handles: list[Job[R]] = []
-    for some, jobs in _batches(client, calls):
-        receipts = yield from enqueue_jobs(driver, jobs)
-        handles += [call.task.handle(receipt) for call, receipt in zip(some, receipts, strict=True)]
+    for batch in _batches(client, calls):
+        receipts = yield from enqueue_jobs(driver, [job for _, job in batch])
+        handles += [
+            call.task.handle(receipt) for (call, _), receipt in zip(batch, receipts, strict=True)
+        ]
     return handles
 
 
 def load_all(driver: Driver, client: Client, calls: Iterable[Call[Any]]) -> Talk[Loaded]:
     """The same in constant memory: one batch at a time, and only the counts are kept."""
     given = created = 0
-    for _, jobs in _batches(client, calls):
-        receipts = yield from enqueue_jobs(driver, jobs)
+    for batch in _batches(client, calls):
+        receipts = yield from enqueue_jobs(driver, [job for _, job in batch])
         given += len(receipts)
         created += sum(receipt.created for receipt in receipts)
     return Loaded(given, created)
 
 
-def _batches(
-    client: Client, calls: Iterable[Call[R]]
-) -> Iterator[tuple[list[Call[R]], list[NewJob]]]:
-    """Batches that are full by number or by weight."""
-    some: list[Call[R]] = []
-    jobs: list[NewJob] = []
-    weight = 0
+def _batches(client: Client, calls: Iterable[Call[R]]) -> Iterator[list[tuple[Call[R], NewJob]]]:
+    return batches(_jobs(client, calls), lambda pair: len(pair[1].payload))
+
+
+def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], NewJob]]:
     for call in calls:
         if call.task.client is not client:
             raise BadInput(
                 f"the call of {call.template.task} belongs to another app; enqueue it there"
             )
-        job = call.new_job()
-        if jobs and (len(jobs) == BATCH_JOBS or weight + len(job.payload) > BATCH_BYTES):
-            yield some, jobs
-            some, jobs, weight = [], [], 0
-        some.append(call)
-        jobs.append(job)
-        weight += len(job.payload)
-    if jobs:
-        yield some, jobs
+        yield call, call.new_job()
+
+
+def batches(items: Iterable[T], weigh: Callable[[T], int]) -> Iterator[list[T]]:
+    """Batches that are full by number or by bytes."""
+    batch: list[T] = []
+    weight = 0
+    for item in items:
+        size = weigh(item)
+        if batch and (len(batch) == BATCH_JOBS or weight + size > BATCH_BYTES):
+            yield batch
+            batch, weight = [], 0
+        batch.append(item)
+        weight += size
+    if batch:
+        yield batch

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,7 +44,9 @@ class Client:
     def run(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
         """Hold a conversation, blocking. Inside a running event loop it is refused, with a hint at
         the async `form` of the call."""
-        if asyncio._get_running_loop() is not None:  # noqa: SLF001 - the cheap way to ask
+        # Without asyncio there is no loop, and to import it here would slow every program's start.
+        events = sys.modules.get("asyncio.events")
+        if events is not None and events._get_running_loop() is not None:  # noqa: SLF001 - cheap
             raise WrongContext(
                 f"this call would block the running event loop; use `await {form}(...)` instead"
             )
@@ -55,6 +57,8 @@ class Client:
         """Hold a conversation without blocking the event loop."""
         driver = self._lent or self._driver
         if driver is None or self._pid != os.getpid():
+            import asyncio  # noqa: PLC0415 - whoever awaits this has imported it
+
             driver = await asyncio.to_thread(lambda: self.driver)
         return await ahold(driver, talk(driver))
 

@@ -22,8 +22,14 @@ class Receipt(NamedTuple):
 
 
 def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
-    """All jobs are stored, or none. Repeated by itself when the store's answer was lost: the ids
-    are the same, so nothing is made twice."""
+    """All jobs are stored, or none; a taken key or id raises if the caller asked to be told."""
+    answers, repeated = yield from store_jobs(driver, jobs)
+    return [_receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
+
+
+def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enqueued, ...], bool]]:
+    """The store's answers, and whether it had to be asked again because an answer was lost: the
+    ids are the same, so nothing is made twice."""
     plan = driver.enqueueing.enqueue(Enqueue(jobs=tuple(jobs)))
     for left in reversed(range(_TRIES)):
         try:
@@ -33,8 +39,7 @@ def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
                 raise
         else:
             break
-    repeated = left < _TRIES - 1
-    return [_receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
+    return answers, left < _TRIES - 1
 
 
 def _receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:

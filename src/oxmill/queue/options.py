@@ -102,13 +102,15 @@ class Declaration(Value, frozen=True):
     options: TaskOptions = TaskOptions()
 
 
-def declaration(defaults: TaskOptions, given: Mapping[str, Any]) -> Declaration:
+def declaration(
+    defaults: TaskOptions, given: Mapping[str, Any], *, takes_context: bool = False
+) -> Declaration:
     """The arguments of `@app.task` over the app's defaults."""
     rest = dict(given)
     return Declaration(
         name=rest.pop("name", None),
         aliases=_texts(rest.pop("aliases", ())),
-        takes_context=rest.pop("takes_context", False),
+        takes_context=takes_context,
         options=with_options(defaults, rest),
     )
 

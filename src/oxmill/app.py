@@ -1,0 +1,136 @@
+"""The app: what user code declares its tasks on and speaks to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+
+from oxmill.connect import Mode, connect, store_url
+from oxmill.queue.bulk import Loaded, enqueue_all, load_all
+from oxmill.queue.call import Call
+from oxmill.queue.client import Client
+from oxmill.queue.control import Control
+from oxmill.queue.declaring import Declaring
+from oxmill.queue.handle import Job
+from oxmill.queue.ids import IdSource
+from oxmill.queue.looking import Looking
+from oxmill.queue.options import Defaults, TaskOptions, with_options
+from oxmill.queue.work import Queue
+from oxmill.store.driver import Driver
+from oxmill.store.roles.installing import Migrate, Version
+
+if TYPE_CHECKING:
+    from oxmill.worker.middleware import Lifespan, Middleware
+
+R = TypeVar("R")
+
+
+class AppOptions(TypedDict, total=False):
+    """Options of an app."""
+
+    mode: Mode
+    """`durable`, or `fast`: the last moments before a power cut may be lost."""
+    doorbell: bool
+    """Whether waiting workers are woken; without it they look at intervals."""
+    defaults: Defaults
+    """Options for all tasks that do not say otherwise."""
+    middleware: Sequence[Middleware]
+    """Wrapped around every run in a worker, the first one outermost."""
+    lifespan: Lifespan
+    """Set up before a worker's first job and torn down after its last."""
+
+
+class App(Declaring, Looking):
+    """Tasks and the store they are queued in.
+
+    `App()` uses the URL in `OXMILL_URL`, or else the file `oxmill.db` in the current folder. The
+    store is opened at the first use, not before. Any number of apps may live side by side.
+    """
+
+    def __init__(self, url: str | None = None, **options: Unpack[AppOptions]) -> None:
+        self.url = store_url(url)
+        self.middleware: tuple[Middleware, ...] = tuple(options.get("middleware", ()))
+        self.lifespan: Lifespan | None = options.get("lifespan")
+        self._mode: Mode = options.get("mode", "durable")
+        self._doorbell = options.get("doorbell", True)
+        client = Client(self._open, IdSource())
+        Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
+        Looking.__init__(self, client)
+        self.control = Control(client)
+
+    @property
+    def driver(self) -> Driver:
+        """The store's driver, opened if it was not: for tools that speak the contract."""
+        return self._client.driver
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def enqueue_many(self, calls: Iterable[Call[R]]) -> list[Job[R]]:
+        """Enqueue any number of calls in batches of about a thousand; their handles, in order.
+
+        Each batch is stored whole or not at all; an error leaves the batches before it stored. The
+        handles take about 200 bytes each: `load` needs constant memory.
+        """
+        return self._client.run(
+            "aenqueue_many", lambda driver: enqueue_all(driver, self._client, calls)
+        )
+
+    async def aenqueue_many(self, calls: Iterable[Call[R]]) -> list[Job[R]]:
+        """The same without blocking the event loop."""
+        return await self._client.arun(lambda driver: enqueue_all(driver, self._client, calls))
+
+    def load(self, calls: Iterable[Call[Any]]) -> Loaded:
+        """Enqueue any number of calls in constant memory: a generator is read one batch at a time,
+        and only the counts are kept."""
+        return self._client.run("aload", lambda driver: load_all(driver, self._client, calls))
+
+    async def aload(self, calls: Iterable[Call[Any]]) -> Loaded:
+        """The same without blocking the event loop."""
+        return await self._client.arun(lambda driver: load_all(driver, self._client, calls))
+
+    def job(self, job_id: str) -> Job[Any]:
+        """The handle of a job by its id. `task.job(id)` gives one that knows its result's type."""
+        return Job(job_id, self._client, self.registry)
+
+    def queue(self, name: str) -> Queue:
+        """A queue as a plain work queue of bytes and leases."""
+        return Queue(name, self._client)
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the store. The next use opens it again; `memory://` starts empty then."""
+        self._client.close()
+
+    async def aclose(self) -> None:
+        """The same without blocking the event loop."""
+        await _in_thread(self._client.close)
+
+    def __enter__(self) -> Self:
+        _ = self.driver
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        await _in_thread(lambda: self.driver)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<App {self.url.partition('@')[2] or self.url}, {len(self.registry)} tasks>"
+
+    def _open(self) -> Driver:
+        driver = connect(self.url, doorbell=self._doorbell, mode=self._mode)
+        if driver.run(driver.installing.version(Version())).pending:
+            driver.run(driver.installing.migrate(Migrate()))
+        return driver
+
+
+async def _in_thread(act: Callable[[], Any]) -> None:
+    import asyncio  # noqa: PLC0415 - whoever awaits this has imported it
+
+    await asyncio.to_thread(act)

@@ -1,0 +1,91 @@
+"""Picks a driver by URL: the one module that knows them all."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final, Literal
+
+from oxmill.errors import BadConfig
+from oxmill.model.value import Micros
+from oxmill.store.driver import Driver
+
+Clock = Callable[[], Micros]
+Mode = Literal["durable", "fast"]
+
+VARIABLE: Final = "OXMILL_URL"
+DEFAULT_URL: Final = "sqlite:///oxmill.db"
+
+_TO_COME: Final = {
+    "redis": "redis",
+    "rediss": "redis",
+    "valkey": "redis",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "http": "web",
+    "https": "web",
+    "grpc": "grpc",
+    "grpcs": "grpc",
+}
+
+
+def wall_clock() -> Micros:
+    """The host's clock."""
+    return time.time_ns() // 1_000
+
+
+def store_url(given: str | None = None) -> str:
+    """The URL given, else the one in `OXMILL_URL`, else a SQLite file in the current folder."""
+    return given or os.environ.get(VARIABLE) or DEFAULT_URL
+
+
+def connect(
+    url: str | None = None,
+    *,
+    clock: Clock = wall_clock,
+    doorbell: bool = True,
+    mode: Mode = "durable",
+) -> Driver:
+    """Open the store at a URL.
+
+    `sqlite:///jobs.db` is a file in the current folder, `sqlite:////var/lib/jobs.db` one by its
+    full path, `memory://` a store that lives and dies with this object. `mode="fast"` trades the
+    last moments before a power cut for speed; a crash of any process still loses nothing.
+    """
+    place = store_url(url)
+    scheme, mark, _ = place.partition("://")
+    scheme = scheme.lower() if mark else ""
+    if scheme == "memory":
+        from oxmill.drivers.memory.driver import open_memory  # noqa: PLC0415 - one of many
+
+        return open_memory(clock=clock, doorbell=doorbell)
+    if scheme == "sqlite":
+        from oxmill.drivers.sqlite.driver import open_sqlite  # noqa: PLC0415 - one of many
+
+        return open_sqlite(sqlite_path(place), clock=clock, doorbell=doorbell, mode=mode)
+    raise BadConfig(_unknown(place, scheme))
+
+
+def sqlite_path(url: str) -> str:
+    """The file that a `sqlite:` URL names."""
+    path = url.partition("://")[2]
+    if not path.startswith("/") or len(path) < 2 or "?" in path:
+        raise BadConfig(
+            f"{url!r} does not name a SQLite file; write sqlite:///jobs.db for a file in the "
+            f"current folder, or sqlite:////var/lib/jobs.db for one by its full path"
+        )
+    return path[1:]
+
+
+def _unknown(url: str, scheme: str) -> str:
+    extra = _TO_COME.get(scheme)
+    if extra is not None:
+        return (
+            f"{scheme}:// is not supported in this version; it will come with the extra "
+            f"oxmill[{extra}]. Use sqlite:///jobs.db until then"
+        )
+    shown = f"the scheme {scheme!r}" if scheme else f"{url!r}, which has no scheme"
+    return f"there is no store for {shown}; use sqlite:///jobs.db or memory://"

@@ -1,0 +1,265 @@
+"""What people do to queues and jobs while everything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Unpack
+
+from msgspec.structs import replace
+
+from oxmill.model.info import Command, ListQueues, Order, Ordered, Queues
+from oxmill.model.query import Cancel, Edit, Filter, Find, Page, Purge, Redrive, Steered
+from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
+from oxmill.model.settings import PutSettings, QueueSettings
+from oxmill.model.state import IDLE
+from oxmill.queue.client import Client
+from oxmill.queue.talk import Talk
+from oxmill.queue.where import Where, chosen
+from oxmill.rules.duration import Duration, micros, moment
+from oxmill.store.driver import Driver
+from oxmill.store.plan import Plan
+
+
+class Control:
+    """Stops and starts queues, cancels, redrives, changes and deletes jobs. All of it is recorded
+    with its author, and takes effect before the call returns.
+
+    Calls on jobs take ids, or conditions such as `queue="mail", state="failed"`, and answer with
+    the number of jobs they changed, however many there are.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    # -- queues ------------------------------------------------------------------------------------
+
+    def pause(
+        self,
+        queue: str,
+        reason: str = "",
+        author: str = "",
+        expires: Duration | datetime | None = None,
+    ) -> bool:
+        """No job of the queue is claimed after this returns, until `resume` or the expiry. Jobs
+        that run go on. False if it was paused in the same way already."""
+        rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
+        return self._client.run("apause", lambda driver: _close(driver, rule, expires))
+
+    async def apause(
+        self,
+        queue: str,
+        reason: str = "",
+        author: str = "",
+        expires: Duration | datetime | None = None,
+    ) -> bool:
+        """The same without blocking the event loop."""
+        rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
+        return await self._client.arun(lambda driver: _close(driver, rule, expires))
+
+    def resume(self, queue: str, author: str = "") -> bool:
+        """Lift a pause; a block stays. False if there was none."""
+        key = RuleKey(kind=RuleKind.PAUSE, target=queue)
+        return self._client.run("aresume", lambda driver: _lift(driver, key, author))
+
+    async def aresume(self, queue: str, author: str = "") -> bool:
+        """The same without blocking the event loop."""
+        key = RuleKey(kind=RuleKind.PAUSE, target=queue)
+        return await self._client.arun(lambda driver: _lift(driver, key, author))
+
+    def block(
+        self,
+        queue: str,
+        reason: str = "",
+        author: str = "",
+        expires: Duration | datetime | None = None,
+    ) -> bool:
+        """Like a pause, for operators: a user's `resume` does not lift it."""
+        rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
+        return self._client.run("ablock", lambda driver: _close(driver, rule, expires))
+
+    async def ablock(
+        self,
+        queue: str,
+        reason: str = "",
+        author: str = "",
+        expires: Duration | datetime | None = None,
+    ) -> bool:
+        """The same without blocking the event loop."""
+        rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
+        return await self._client.arun(lambda driver: _close(driver, rule, expires))
+
+    def unblock(self, queue: str, author: str = "") -> bool:
+        """Lift a block; a pause stays. False if there was none."""
+        key = RuleKey(kind=RuleKind.BLOCK, target=queue)
+        return self._client.run("aunblock", lambda driver: _lift(driver, key, author))
+
+    async def aunblock(self, queue: str, author: str = "") -> bool:
+        """The same without blocking the event loop."""
+        key = RuleKey(kind=RuleKind.BLOCK, target=queue)
+        return await self._client.arun(lambda driver: _lift(driver, key, author))
+
+    def configure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
+        """Replace the queue's settings, for every claim and settlement that starts later."""
+        request = PutSettings(queue=queue, settings=settings, author=author)
+        self._client.run("aconfigure", lambda driver: _once(driver.steering.put_settings(request)))
+
+    async def aconfigure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
+        """The same without blocking the event loop."""
+        request = PutSettings(queue=queue, settings=settings, author=author)
+        await self._client.arun(lambda driver: _once(driver.steering.put_settings(request)))
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def cancel(
+        self, *ids: str, reason: str | None = None, author: str = "", **where: Unpack[Where]
+    ) -> int:
+        """Jobs that have not started end as cancelled and never run; running ones are asked to
+        stop. Ended ones stay as they are."""
+        request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
+        return self._client.run("acancel", lambda driver: _repeat(driver.steering.cancel, request))
+
+    async def acancel(
+        self, *ids: str, reason: str | None = None, author: str = "", **where: Unpack[Where]
+    ) -> int:
+        """The same without blocking the event loop."""
+        request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
+        return await self._client.arun(lambda driver: _repeat(driver.steering.cancel, request))
+
+    def redrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
+        """Failed and cancelled jobs wait again, with fresh counts."""
+        request = Redrive(filter=chosen(ids, where), author=author)
+        return self._client.run(
+            "aredrive", lambda driver: _repeat(driver.steering.redrive, request)
+        )
+
+    async def aredrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
+        """The same without blocking the event loop."""
+        request = Redrive(filter=chosen(ids, where), author=author)
+        return await self._client.arun(lambda driver: _repeat(driver.steering.redrive, request))
+
+    def purge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
+        """Delete jobs that are not running, with all that belongs to them. There is no way back."""
+        request = Purge(filter=chosen(ids, where), author=author)
+        return self._client.run("apurge", lambda driver: _repeat(driver.steering.purge, request))
+
+    async def apurge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
+        """The same without blocking the event loop."""
+        request = Purge(filter=chosen(ids, where), author=author)
+        return await self._client.arun(lambda driver: _repeat(driver.steering.purge, request))
+
+    def edit(
+        self,
+        *ids: str,
+        priority: int | None = None,
+        delay: Duration | None = None,
+        to: str | None = None,
+        author: str = "",
+        **where: Unpack[Where],
+    ) -> int:
+        """Change jobs that have not started: their priority, their due time (`delay=0` runs them
+        now), or move them `to` another queue."""
+        request = _edit(chosen(ids, where), priority, delay, to, author)
+        return self._client.run("aedit", lambda driver: _walk(driver, request))
+
+    async def aedit(
+        self,
+        *ids: str,
+        priority: int | None = None,
+        delay: Duration | None = None,
+        to: str | None = None,
+        author: str = "",
+        **where: Unpack[Where],
+    ) -> int:
+        """The same without blocking the event loop."""
+        request = _edit(chosen(ids, where), priority, delay, to, author)
+        return await self._client.arun(lambda driver: _walk(driver, request))
+
+    # -- workers -----------------------------------------------------------------------------------
+
+    def order(self, command: Command | str, *workers: str, author: str = "") -> int:
+        """Tell workers to be `quiet` (claim nothing more) or to `stop`; they learn it with their
+        next beat. Gives the number of those that are there."""
+        request = Order(workers=workers, command=Command(command), author=author)
+        return self._client.run("aorder", lambda driver: _order(driver, request))
+
+    async def aorder(self, command: Command | str, *workers: str, author: str = "") -> int:
+        """The same without blocking the event loop."""
+        request = Order(workers=workers, command=Command(command), author=author)
+        return await self._client.arun(lambda driver: _order(driver, request))
+
+
+def _once(plan: Plan[Any]) -> Talk[None]:
+    yield plan
+
+
+def _close(driver: Driver, rule: Rule, expires: Duration | datetime | None) -> Talk[bool]:
+    if isinstance(expires, datetime):
+        rule = replace(rule, expires_at=moment(expires))
+    elif expires is not None:
+        # The store's clock decides, so the length is counted from its time, not from ours.
+        seen: Queues = yield driver.inspecting.queues(ListQueues(queues=(rule.target,)))
+        rule = replace(rule, expires_at=seen.now + micros(expires))
+    put: RulesPut = yield driver.steering.put_rules(
+        PutRules(set=(rule,), author=rule.author, operator=rule.kind is RuleKind.BLOCK)
+    )
+    return put.changed > 0
+
+
+def _lift(driver: Driver, key: RuleKey, author: str) -> Talk[bool]:
+    put: RulesPut = yield driver.steering.put_rules(
+        PutRules(lift=(key,), author=author, operator=key.kind is RuleKind.BLOCK)
+    )
+    return put.changed > 0
+
+
+def _repeat(step: Callable[[Any], Plan[Steered]], request: Cancel | Redrive | Purge) -> Talk[int]:
+    """Steer in bounded steps until nothing is left to do."""
+    total = 0
+    while True:
+        steered: Steered = yield step(request)
+        changed = len({*steered.ids, *steered.asked})
+        total += changed
+        if not steered.more or not changed:
+            return total
+
+
+def _edit(
+    wanted: Filter,
+    priority: int | None,
+    delay: Duration | None,
+    to: str | None,
+    author: str,
+) -> Edit:
+    return Edit(
+        filter=wanted,
+        priority=priority,
+        queue=to,
+        due_in=None if delay is None else micros(delay),
+        author=author,
+    )
+
+
+def _walk(driver: Driver, request: Edit) -> Talk[int]:
+    """Edit page by page: an edited job still matches, so repeating would never come to an end."""
+    total = 0
+    states = request.filter.states or tuple(IDLE)
+    look = Find(filter=replace(request.filter, states=states), limit=request.limit)
+    while True:
+        page: Page = yield driver.inspecting.find(look)
+        total += yield from _edit_these(driver, request, [job.id for job in page.jobs])
+        if page.next is None:
+            return total
+        look = replace(look, after=page.next)
+
+
+def _edit_these(driver: Driver, request: Edit, ids: Sequence[str]) -> Talk[int]:
+    if not ids:
+        return 0
+    edited: Steered = yield driver.steering.edit(replace(request, filter=Filter(ids=tuple(ids))))
+    return len(edited.ids)
+
+
+def _order(driver: Driver, request: Order) -> Talk[int]:
+    ordered: Ordered = yield driver.housekeeping.order(request)
+    return len(ordered.workers)
