@@ -122,16 +122,13 @@ def _retried(job: LeasedJob, failure: Failure, delay: Micros) -> Settlement:
 def failure_of(error: BaseException) -> Failure:
     """An error as recorded: always storable text, never raises, whatever the error does."""
     kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else _path(kind)
+    plain = kind.__module__ == "builtins" or kind.__module__.startswith("oxmill.")
+    name = kind.__qualname__ if plain else f"{kind.__module__}.{kind.__qualname__}"
     return Failure(
         type=storable(name)[:200],
         message=storable(_text(error))[:_MESSAGE],
         traceback=storable(_trace(error))[-_TRACEBACK:],
     )
-
-
-def _path(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _text(error: BaseException) -> str:

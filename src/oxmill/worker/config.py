@@ -162,7 +162,7 @@ def size(written: int | str) -> int:
     match = _SIZE.fullmatch(written.strip())
     if match is None:
         raise BadConfig(f"{written!r} is not a size; write bytes, or text such as '512MB'")
-    return round(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    return round(float(match[1]) * (1 << 10 * " kmgt".index(match[2].lower() or " ")))
 
 
 def _at_least(name: str, value: int, least: int) -> None:

@@ -60,7 +60,7 @@ def test_a_result_over_the_limit_fails_for_good():
     settlement = settle.completed(leased(), b"x" * 11, Bounds(result_bytes=10))
 
     assert (settlement.outcome, settlement.reason) == (Outcome.FAIL, "refused")
-    assert settlement.error.type == "oxmill.errors.TooBig"
+    assert settlement.error.type == "TooBig"
     assert settlement.result is None
 
 

@@ -1,0 +1,162 @@
+"""One job from claim to outcome.
+
+`perform` is the whole life of a run, one step per line: find the task, read the arguments, make the
+context, run the function in its lane, turn what happened into a settlement. It talks to no store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
+from random import Random
+from typing import Any
+
+from oxmill.errors import BadArguments
+from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.model.job import LeasedJob
+from oxmill.model.outcome import Signal
+from oxmill.model.settings import SECOND
+from oxmill.model.settlement import Settlement
+from oxmill.observe.bus import Bus
+from oxmill.observe.events import TaskUnknown
+from oxmill.queue.context import CURRENT, Context
+from oxmill.queue.registry import Registry
+from oxmill.rules import settle
+from oxmill.rules.duration import spell
+from oxmill.worker.hooks import with_hooks
+from oxmill.worker.lanes.choice import LaneChoice, Lanes
+from oxmill.worker.lanes.in_process import EndedElsewhere
+from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.middleware import Middleware
+from oxmill.worker.runs import Run, Why
+
+
+class Execution:
+    """Performs runs. One instance serves a worker, or a child process, or a test."""
+
+    def __init__(self, registry: Registry, lanes: LaneChoice, bus: Bus | None = None) -> None:
+        self._registry = registry
+        self._lanes = lanes
+        self._bus = bus or Bus()
+        self.middleware: Sequence[Middleware] = ()
+        self.bounds: Bounds = DEFAULT_BOUNDS
+        self.chance: Callable[[], float] = Random().random  # noqa: S311 - spreads retries
+        self.halt: Callable[[Run, Why], Any] = Run.stop
+        """How a run is stopped when its time is up."""
+
+    async def perform(self, run: Run) -> Settlement | None:
+        """The settlement of one run; `None` if its lease is lost and there is nothing to say.
+
+        Never raises: whatever the task does becomes an outcome.
+        """
+        job = run.job
+        task = self._registry.find(job.task)
+        if task is None:
+            return self._put_off(job)
+        try:
+            arguments = task.decode_arguments(job.payload)
+        except BadArguments as error:
+            return settle.refused(job, error)
+        context = run.context = Context(job, run)
+        CURRENT.set(context)
+        if task.takes_context:
+            arguments = ((context, *arguments[0]), arguments[1])
+        if job.timeout is not None:
+            run.limit = partial(self._start_timeout, run, job.timeout / SECOND)
+        try:
+            value = await self._call(run, task, arguments)
+        except BaseException as error:  # noqa: BLE001 - even SystemExit is an outcome of the task's
+            return self.raised(run, task, error)
+        return self._returned(run, task, value)
+
+    def _put_off(self, job: LeasedJob) -> Settlement:
+        settlement = settle.unknown_task(job)
+        near = get_close_matches(job.task, self._registry.names())
+        self._bus.emit(
+            TaskUnknown(
+                job=job.id, task=job.task, near=tuple(near), again_in=spell(settlement.delay)
+            )
+        )
+        return settlement
+
+    def _start_timeout(self, run: Run, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        run.timer = loop.call_later(seconds, self.halt, run, Why.TIMEOUT)
+
+    async def _call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
+        lane = run.lane = self._lanes.of(task)
+        if self.middleware and run.context is not None:
+            call = partial(lane.call, run, task, arguments)
+            return await with_hooks(self.middleware, run.context, call)
+        return await lane.call(run, task, arguments)
+
+    def _returned(self, run: Run, task: AnyTask, value: Any) -> Settlement | None:
+        if run.lost:
+            return None
+        if isinstance(value, Settlement):
+            return value
+        if isinstance(value, Signal):
+            return settle.signalled(run.job, value, task.options.retry, self.chance())
+        try:
+            result = task.encode_result(value)
+        except Exception as error:  # noqa: BLE001 - whatever a result's own methods raise
+            return settle.refused(run.job, error)
+        return settle.completed(run.job, result, self.bounds)
+
+    def raised(self, run: Run, task: AnyTask, error: BaseException) -> Settlement | None:
+        """What follows from an exception: a stop explains it, else the task's policy decides."""
+        job, policy = run.job, task.options.retry
+        if run.lost:
+            return None
+        if isinstance(error, Signal):
+            return settle.signalled(job, error, policy, self.chance())
+        if run.why is Why.TIMEOUT:
+            error = _timed_out(job, error)
+        elif run.why is not None:
+            return _stopped(job, run.why)
+        if isinstance(error, EndedElsewhere):
+            return error.settlement
+        return settle.raised(job, error, policy, self.chance())
+
+
+def _stopped(job: LeasedJob, why: Why) -> Settlement | None:
+    match why:
+        case Why.CANCEL:
+            return settle.cancelled(job)
+        case Why.SHUTDOWN:
+            return settle.released(job)
+        case _:  # the job may be another's by now, who will settle it
+            return None
+
+
+def _timed_out(job: LeasedJob, error: BaseException) -> TimeoutError:
+    limit = spell(job.timeout or 0)
+    return TimeoutError(f"the run took longer than its timeout of {limit}").with_traceback(
+        error.__traceback__
+    )
+
+
+async def execute(
+    job: LeasedJob,
+    registry: Registry,
+    *,
+    lanes: LaneChoice | None = None,
+    middleware: Sequence[Middleware] = (),
+) -> Settlement | None:
+    """Run one leased job to its outcome, without a worker: for tests and for people's own loops."""
+    own = Lanes() if lanes is None else lanes
+    execution = Execution(registry, own)
+    execution.middleware = middleware
+    run = Run(job)
+    try:
+        # A task of its own: the run gets a context of its own, and can be cancelled by a timeout.
+        performing = asyncio.create_task(execution.perform(run))
+        run.task = performing
+        return await performing
+    finally:
+        if run.timer is not None:
+            run.timer.cancel()
+        if lanes is None:
+            own.close()

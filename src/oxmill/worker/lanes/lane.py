@@ -1,0 +1,27 @@
+"""Where functions run."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from oxmill.queue.task import BaseTask
+from oxmill.worker.runs import Run
+
+AnyTask = BaseTask[..., Any]
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Lane(Protocol):
+    """One way to run a function: on the event loop, in a thread, in a child process."""
+
+    async def call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
+        """What the function returned; what it raised is raised. Starts the run's timeout."""
+        ...
+
+    def stop(self, run: Run) -> None:
+        """The run was told to stop (`run.why`): do what can be done about it, at once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of threads and processes, without waiting for what still runs."""
+        ...

@@ -1,0 +1,102 @@
+"""What a worker and its child processes tell each other over a pipe."""
+
+from __future__ import annotations
+
+import struct
+from typing import IO, Final
+
+import msgspec
+
+from oxmill.model.job import LeasedJob
+from oxmill.model.settlement import Failure, Outcome, Settlement
+from oxmill.model.value import Micros, Value
+
+_LENGTH: Final = struct.Struct(">I")
+
+
+class Hello(Value, frozen=True, tag=True):
+    """To a new child: where the tasks are, and what it may use."""
+
+    app: str
+    """`module:name` of the app."""
+    path: tuple[str, ...]
+    """The import path of the worker."""
+    memory: int | None = None
+
+
+class Start(Value, frozen=True, tag=True):
+    """To the child: run this job."""
+
+    job: LeasedJob
+
+
+class Ready(Value, frozen=True, tag=True):
+    """From the child: the app is imported."""
+
+
+class Broken(Value, frozen=True, tag=True):
+    """From the child: the app cannot be imported."""
+
+    error: Failure
+
+
+class Saved(Value, frozen=True, tag=True):
+    """From the child: progress to store with the next renewal."""
+
+    progress: bytes
+
+
+class Ended(Value, frozen=True, tag=True):
+    """From the child: how the run ended."""
+
+    outcome: Outcome
+    result: bytes | None = None
+    error: Failure | None = None
+    delay: Micros = 0
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, settlement: Settlement) -> Ended:
+        """The part of a settlement that the worker does not know itself."""
+        return cls(
+            outcome=settlement.outcome,
+            result=settlement.result,
+            error=settlement.error,
+            delay=settlement.delay,
+            reason=settlement.reason,
+        )
+
+    def settlement(self, job: LeasedJob) -> Settlement:
+        """What the store is told about this job."""
+        return Settlement(
+            id=job.id,
+            token=job.token,
+            outcome=self.outcome,
+            result=self.result,
+            error=self.error,
+            delay=self.delay,
+            reason=self.reason,
+        )
+
+
+Message = Hello | Start | Ready | Broken | Saved | Ended
+
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+_DECODE: Final = msgspec.msgpack.Decoder(Message).decode
+
+
+def send(pipe: IO[bytes], message: Message) -> None:
+    """Write one message: its length, then itself."""
+    data = _ENCODE(message)
+    pipe.write(_LENGTH.pack(len(data)) + data)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> Message | None:
+    """Read one message; `None` when the other side has gone."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = pipe.read(length)
+    return _DECODE(data) if len(data) == length else None

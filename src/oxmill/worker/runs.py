@@ -1,0 +1,106 @@
+"""The jobs under way in this worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from oxmill.model.job import LeasedJob
+from oxmill.queue.context import Context, Hold
+
+if TYPE_CHECKING:
+    from oxmill.worker.lanes.lane import Lane
+
+
+class Why(StrEnum):
+    """Why a run was told to stop."""
+
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"
+    """Somebody asked the job to stop."""
+    LOST = "lost"
+    """The store said that the lease is another's."""
+    DEADLINE = "deadline"
+    """The lease could not be renewed in time, so it may be another's."""
+    SHUTDOWN = "shutdown"
+    """The worker stops and its grace time is over."""
+
+
+HARD: Final = frozenset({Why.TIMEOUT, Why.SHUTDOWN})
+"""No answer is awaited: what cannot be stopped is left behind."""
+
+
+class Run(Hold):
+    """One job under way, from claim to outcome. Also what its context looks at."""
+
+    __slots__ = (
+        "began",
+        "carried",
+        "context",
+        "ended",
+        "job",
+        "lane",
+        "limit",
+        "task",
+        "timer",
+        "why",
+    )
+
+    def __init__(
+        self,
+        job: LeasedJob,
+        deadline: float = float("inf"),
+        renew_soon: Callable[[], None] | None = None,
+        resources: Any = None,
+    ) -> None:
+        # Not by Hold's own keyword arguments: this is made once per job.
+        self.deadline = deadline
+        self.lost = False
+        self.cancelled = False
+        self.renew_soon = renew_soon
+        self.resources = resources
+        self.job = job
+        self.task: asyncio.Task[Any] | None = None
+        self.lane: Lane | None = None
+        self.context: Context | None = None
+        self.why: Why | None = None
+        self.limit: Callable[[], None] | None = None
+        """Starts the run's timeout, if it has one. A lane calls it when the function starts."""
+        self.timer: asyncio.TimerHandle | None = None
+        self.carried: bytes | None = None
+        """Progress that a child process sent and no renewal has stored yet."""
+        self.ended = False
+        self.began = time.perf_counter()
+
+    def stop(self, why: Why) -> bool:
+        """Tell the run to stop, in the loop's thread; whether that is news to it.
+
+        What follows depends on its lane: a coroutine is cancelled, a child process is killed, a
+        thread can only be asked.
+        """
+        self.lost = self.lost or why is Why.LOST
+        self.cancelled = self.cancelled or why is Why.CANCEL
+        if self.ended or (self.why is not None and (why not in HARD or self.why in HARD)):
+            return False
+        self.why = why
+        if self.lane is not None:
+            self.lane.stop(self)
+        elif self.task is not None:
+            self.task.cancel()
+        return True
+
+    def unsaved(self) -> bytes | None:
+        """Progress that no renewal has carried to the store yet."""
+        if self.carried is not None:
+            return self.carried
+        return None if self.context is None else self.context.unsaved()
+
+    def mark_saved(self, progress: bytes) -> None:
+        """This progress has reached the store."""
+        if self.carried is progress:
+            self.carried = None
+        elif self.context is not None:
+            self.context.mark_saved(progress)
