@@ -8,7 +8,7 @@ from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import MAX_PRIORITY, Bounds
 from oxmill.model.claim import Claim
 from oxmill.model.job import NewJob
-from oxmill.model.query import Edit
+from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, RuleKind, Scope
 from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
@@ -146,6 +146,18 @@ def check_edit(request: Edit, bounds: Bounds) -> None:
         _check_priority(request.priority)
     if request.due_in is not None and not 0 <= request.due_in < _MAX_MICROS:
         raise BadInput(f"a due time {request.due_in} microseconds from now is out of range")
+
+
+def check_find(request: Find) -> int | None:
+    """The number of arrival below which the page starts, if it is not the first."""
+    if request.limit < 1:
+        raise BadInput(f"a page holds at least 1 job, not {request.limit}")
+    cursor = request.after
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit()):
+        raise BadInput(f"{cursor[:40]!r} is not the cursor of a page; use the `next` of the last")
+    return int(cursor)
 
 
 def _check_priority(priority: int) -> None:

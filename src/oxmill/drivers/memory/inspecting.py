@@ -20,7 +20,8 @@ from oxmill.model.job import Job
 from oxmill.model.query import Find, Get, Page
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
-from oxmill.store.plan import Steps, ask, plan
+from oxmill.store.admission import check_find
+from oxmill.store.plan import Plan, Steps, ask, plan
 
 
 class MemoryInspecting:
@@ -39,9 +40,13 @@ class MemoryInspecting:
 
         return (yield from ask(Call(act)))
 
-    @plan("find", writes=False)
-    def find(self, request: Find) -> Steps[Page]:
+    def find(self, request: Find) -> Plan[Page]:
         """A keyset page of matching jobs, newest arrival first."""
+        check_find(request)
+        return self._find(request)
+
+    @plan("find", writes=False)
+    def _find(self, request: Find) -> Steps[Page]:
         return (yield from ask(Call(lambda: _find(self._world, request))))
 
     @plan("queues", writes=False)
@@ -66,7 +71,7 @@ class MemoryInspecting:
 
 
 def _find(world: World, request: Find) -> Page:
-    below = None if request.after is None else int(request.after)
+    below = check_find(request)
     limit = min(request.limit, world.bounds.page_jobs)
     found = [r for r in matching(world, request.filter) if below is None or r.seq < below]
     page = found[::-1][:limit]

@@ -18,7 +18,8 @@ class Inspecting(Protocol):
         ...
 
     def find(self, request: Find) -> Plan[Page]:
-        """A keyset page of matching jobs, newest arrival first. A job is on one page only."""
+        """A keyset page of matching jobs, newest arrival first. A job is on one page only. A limit
+        below 1 and a cursor that no page gave are refused; a limit above the bound is cut."""
         ...
 
     def queues(self, request: ListQueues) -> Plan[Queues]:

@@ -1,0 +1,204 @@
+"""The doorbell: wakes those who wait; without it everything still works, only later."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from oxmill.model.info import Beat, Command, Order, Sweep, WorkerInfo
+from oxmill.model.query import Cancel, Edit, Redrive
+from oxmill.model.rule import PutRules, Rule, RuleKind
+from oxmill.model.schedule import Fire, PutSchedules, Schedule
+from oxmill.model.settlement import Outcome
+from oxmill.store.doorbell import CONTROL, Bell, ended, work
+from oxmill.testing.conformance.world import QUEUE, Face, World, by_id, new_job
+
+PAUSE = Rule(kind=RuleKind.PAUSE, target=QUEUE)
+
+
+async def wait(world: World, bell: Bell, timeout: float) -> bool:
+    """Wait through the face under test."""
+    if world.face is Face.ASYNC:
+        return await bell.arrive(timeout)
+    return await asyncio.to_thread(bell.wait, timeout)
+
+
+def listening(world: World, *topics: str) -> Bell:
+    return world.driver.doorbell.listen(topics)
+
+
+async def tells(world: World, bell: Bell) -> bool:
+    """Whether the bell rings; one that is switched off stays silent, and that is right too."""
+    if not world.rings:
+        return not await wait(world, bell, 0)
+    return await wait(world, bell, 5)
+
+
+async def test_an_enqueue_rings_for_its_queues(world: World) -> None:
+    with listening(world, work("q1")) as one, listening(world, work("q2")) as two:
+        await world.enqueue(new_job("a", queue="q1"), new_job("b", queue="q2"))
+
+        assert await tells(world, one)
+        assert await tells(world, two)
+
+
+async def test_a_ring_ends_a_wait_that_has_begun(world: World) -> None:
+    with listening(world, work(QUEUE)) as bell:
+        waiter = asyncio.create_task(wait(world, bell, 30 if world.rings else 0.1))
+        await asyncio.sleep(0.01)  # let it begin; a ring that came too early would end it as well
+
+        await world.enqueue("a")
+
+        assert await asyncio.wait_for(waiter, 10) is world.rings
+
+
+async def test_a_ring_before_the_wait_is_remembered(world: World) -> None:
+    with listening(world, work(QUEUE)) as bell:
+        await world.enqueue("a")
+        await world.enqueue("b")
+
+        assert await tells(world, bell)
+
+
+async def test_a_wait_without_a_ring_ends_in_time(world: World) -> None:
+    with world.driver.doorbell.listen([work(QUEUE)]) as bell:
+        assert not await wait(world, bell, 0.01)
+        assert not await wait(world, bell, 0)
+
+
+async def test_a_redrive_rings_for_the_queue(world: World) -> None:
+    await world.enqueue("a")
+    (lease,) = await world.claim()
+    await world.settle(lease, Outcome.FAIL)
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.do(Redrive(filter=by_id("a")))
+
+        assert await tells(world, bell)
+
+
+async def test_a_resume_rings_for_the_queue(world: World) -> None:
+    await world.do(PutRules(set=(PAUSE,)))
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.do(PutRules(lift=(PAUSE.key,)))
+
+        assert await tells(world, bell)
+
+
+async def test_a_job_run_now_rings_for_the_queue(world: World) -> None:
+    await world.enqueue(new_job("a", delay=world.span(60)))
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.do(Edit(filter=by_id("a"), due_in=0))
+
+        assert await tells(world, bell)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.RELEASE, Outcome.RETRY])
+async def test_a_job_that_goes_back_rings_for_the_queue(world: World, outcome: Outcome) -> None:
+    await world.enqueue("a")
+    (lease,) = await world.claim()
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.settle(lease, outcome)
+
+        assert await tells(world, bell)
+
+
+async def test_a_sweep_rings_for_what_it_found(world: World) -> None:
+    await world.enqueue(new_job("a", delay=world.span(1)))
+    await world.pass_time(world.span(2))
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.do(Sweep())
+
+        assert await tells(world, bell)
+
+
+async def test_a_tick_rings_for_its_queue(world: World) -> None:
+    await world.do(PutSchedules(put=(Schedule(name="s", job=new_job("x"), every=1),)))
+
+    with listening(world, work(QUEUE)) as bell:
+        await world.do(Fire(name="s", expected=None, next_at=None, jobs=(new_job("t"),)))
+
+        assert await tells(world, bell)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.COMPLETE, Outcome.FAIL, Outcome.CANCEL])
+async def test_the_end_of_a_job_rings_for_those_who_wait_for_it(
+    world: World, outcome: Outcome
+) -> None:
+    await world.enqueue("a")
+    (lease,) = await world.claim()
+
+    with listening(world, ended("a")) as bell:
+        await world.settle(lease, outcome)
+
+        assert await tells(world, bell)
+
+
+async def test_a_cancelled_job_rings_for_those_who_wait_for_it(world: World) -> None:
+    await world.enqueue("a")
+
+    with listening(world, ended("a")) as bell:
+        await world.do(Cancel(filter=by_id("a")))
+
+        assert await tells(world, bell)
+
+
+async def test_a_job_asked_to_stop_rings_for_its_worker(world: World) -> None:
+    await world.enqueue("a")
+    await world.claim()
+
+    with listening(world, CONTROL) as bell:
+        await world.do(Cancel(filter=by_id("a")))
+
+        assert await tells(world, bell)
+
+
+async def test_an_order_rings_for_its_worker(world: World) -> None:
+    info = WorkerInfo(id="w", host="h", pid=1, version="1", queues=(), slots=1)
+    await world.do(Beat(worker=info, ttl=world.span(60)))
+
+    with listening(world, CONTROL) as bell:
+        await world.do(Order(workers=("w",), command=Command.STOP))
+
+        assert await tells(world, bell)
+
+
+async def test_a_closed_bell_is_not_rung(world: World) -> None:
+    with listening(world, work(QUEUE)) as bell:
+        bell.close()
+        bell.close()
+        await world.enqueue("a")
+
+        assert not await wait(world, bell, 0.02)
+
+
+async def test_closing_the_driver_lets_an_open_bell_time_out(world: World) -> None:
+    bell = world.driver.doorbell.listen([work(QUEUE)])
+
+    world.driver.close()
+    world.driver.close()
+
+    assert not await wait(world, bell, 0.01)
+    bell.close()
+
+
+async def test_a_ring_never_raises(world: World) -> None:
+    world.driver.doorbell.ring(())
+    world.driver.doorbell.ring([work("nobody"), ended("none"), CONTROL])
+    assert await world.claim() == ()
+
+
+async def test_without_a_doorbell_looking_is_enough(world: World) -> None:
+    await world.enqueue("a", new_job("b", delay=world.span(1)))
+
+    (first,) = await world.claim(9)
+    await world.settle(first, Outcome.COMPLETE)
+    await world.pass_time(world.span(2))
+    (second,) = await world.claim(9)
+
+    assert (first.id, second.id) == ("a", "b")

@@ -1,0 +1,143 @@
+"""The small world in which each conformance test takes place."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+
+from oxmill.model.claim import Claim
+from oxmill.model.job import Enqueue, Enqueued, Job, LeasedJob, NewJob
+from oxmill.model.query import Filter, Get
+from oxmill.model.settlement import Outcome, Settle, Settled, Settlement
+from oxmill.model.value import Micros, Value
+from oxmill.store.capabilities import Capability
+from oxmill.store.driver import Driver
+from oxmill.store.plan import Plan
+from oxmill.testing.clock import VirtualClock
+from oxmill.testing.operations import plan_for
+
+T = TypeVar("T")
+
+QUEUE = "mail"
+"""The queue of a job for which a test names none."""
+
+
+class Face(StrEnum):
+    """How plans are performed."""
+
+    BLOCKING = "blocking"
+    ASYNC = "async"
+
+
+def new_job(job_id: str, **options: Any) -> NewJob:
+    """A job with this id; what matters to the test is given, the rest is ordinary."""
+    ordinary: dict[str, Any] = {"queue": QUEUE, "task": "send", "payload": b"{}"}
+    return NewJob(**(ordinary | options), id=job_id)
+
+
+def by_id(*ids: str) -> Filter:
+    """The filter for these very jobs."""
+    return Filter(ids=ids)
+
+
+@dataclass(slots=True)
+class World:
+    """One empty store behind one face of its driver, and a clock that can be moved.
+
+    A request names its operation: `await world.do(Cancel(filter=by_id("a")))`. Lengths of time are
+    given in spans, which are a second of virtual time, or a short real time where the store has a
+    clock of its own.
+    """
+
+    driver: Driver
+    face: Face
+    clock: VirtualClock
+    rings: bool = True
+    """Whether the doorbell was asked to ring."""
+    nonces: count[int] = field(default_factory=lambda: count(1))
+
+    async def do(self, request: Value) -> Any:
+        """Perform the operation that answers this request."""
+        return await self.perform(plan_for(self.driver, request))
+
+    async def perform(self, plan: Plan[T]) -> T:
+        """Perform a plan through the face under test."""
+        if self.face is Face.ASYNC:
+            return await self.driver.arun(plan)
+        return self.driver.run(plan)
+
+    async def at_once(self, *requests: Value) -> list[Any]:
+        """Perform all requests at the same time: one thread each, or one asyncio task each."""
+        plans = [plan_for(self.driver, request) for request in requests]
+        if self.face is Face.ASYNC:
+            return await asyncio.gather(*(self.driver.arun(plan) for plan in plans))
+        barrier = threading.Barrier(len(plans))
+
+        def go(plan: Plan[Any]) -> Any:
+            barrier.wait(30)
+            return self.driver.run(plan)
+
+        with ThreadPoolExecutor(len(plans)) as pool:
+            loop = asyncio.get_running_loop()
+            return await asyncio.gather(*(loop.run_in_executor(pool, go, plan) for plan in plans))
+
+    def span(self, number: float = 1) -> Micros:
+        """A length of time that counts as `number` seconds in this world."""
+        virtual = Capability.VIRTUAL_TIME in self.driver.capabilities
+        return round(number * (1_000_000 if virtual else 100_000))
+
+    async def pass_time(self, length: Micros) -> None:
+        """Let the store's clock go on by at least this much."""
+        if Capability.VIRTUAL_TIME in self.driver.capabilities:
+            self.clock.advance(length)
+        else:
+            await asyncio.sleep(length / 1e6 + 0.005)
+
+    def require(self, capability: Capability) -> None:
+        """Skip the test on stores that do not claim to be able to do this."""
+        if capability not in self.driver.capabilities:
+            pytest.skip(f"{self.driver.name} does not declare {capability.name}")
+
+    async def enqueue(self, *jobs: NewJob | str) -> tuple[Enqueued, ...]:
+        """Enqueue one batch; a mere id stands for an ordinary job."""
+        batch = tuple(new_job(job) if isinstance(job, str) else job for job in jobs)
+        answers: tuple[Enqueued, ...] = await self.do(Enqueue(jobs=batch))
+        return answers
+
+    async def claim(
+        self,
+        limit: int = 1,
+        *,
+        queues: tuple[str, ...] = (QUEUE,),
+        lease: Micros | None = None,
+        worker: str = "w1",
+    ) -> tuple[LeasedJob, ...]:
+        """The jobs that one claim was granted; the lease is long unless it is given."""
+        request = Claim(
+            queues=queues,
+            limit=limit,
+            lease=self.span(600) if lease is None else lease,
+            worker=worker,
+            nonce=next(self.nonces),
+        )
+        jobs: tuple[LeasedJob, ...] = (await self.do(request)).jobs
+        return jobs
+
+    async def settle(self, lease: LeasedJob, outcome: Outcome, **details: Any) -> Settled:
+        """Settle one lease and give the store's answer."""
+        item = Settlement(id=lease.id, token=lease.token, outcome=outcome, **details)
+        (answer,) = await self.do(Settle(items=(item,)))
+        assert isinstance(answer, Settled)
+        return answer
+
+    async def job(self, job_id: str) -> Job | None:
+        """The job as recorded, with its history, or `None`."""
+        found: tuple[Job, ...] = await self.do(Get(ids=(job_id,)))
+        return found[0] if found else None
