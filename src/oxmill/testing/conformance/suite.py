@@ -48,6 +48,7 @@ ACROSS: Final = (
     "counting",
     "doorbell",
     "fidelity",
+    "following",
     "leases",
     "redriving",
     "retention",
