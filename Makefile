@@ -34,7 +34,7 @@ format: $(READY) ## Let ruff fix and format everything.
 	$(BIN)/ruff format .
 
 bench: $(READY) ## Run the benchmarks; figures go to benchmarks/results/.
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.run
 
 clean: ## Remove the virtual environment and every cache.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

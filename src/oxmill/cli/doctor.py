@@ -23,7 +23,10 @@ from oxmill.store.roles.installing import Check, Version
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings too.")
 @click.pass_obj
 def command(session: Session, *, strict: bool) -> int:
-    """Find what is unsafe or stuck, each with its remedy. Exits 1 if something must be mended."""
+    """Find what is unsafe or stuck, each with its remedy.
+
+    Exits 1 if something must be mended before the store can be trusted.
+    """
     schema = session.run(session.untouched.installing.version(Version()))
     findings = [*session.run(session.untouched.installing.check(Check()))]
     if schema.current == schema.newest:

@@ -101,7 +101,7 @@ def _app_job(
         "unique": given["unique"]
         and Unique(given["unique"], on_conflict=given["on_conflict"] or "skip"),
     }
-    called = task.using(**{key: value for key, value in options.items() if value is not None})  # type: ignore[arg-type]
+    called = task.using(**{key: value for key, value in options.items() if value is not None})
     args, kwargs = (content, {}) if isinstance(content, list) else ([], content)
     return called.new_job(tuple(args), kwargs, IdSource()())
 

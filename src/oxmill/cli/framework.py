@@ -149,10 +149,6 @@ class Root(Group):
         extra["standalone_mode"] = False
         try:
             answer = super().main(words, prog_name or "oxmill", **extra)
-        except BrokenPipeError:
-            # The reader went away (`| head`): nothing to tell, and nothing more to flush.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (told by report)
             from oxmill.cli.exits import report  # noqa: PLC0415 (not needed for help)
 

@@ -12,10 +12,10 @@ SECTIONS = {
     "Start": {
         "init": "Write a starter app file.",
         "dev": "Run worker and scheduler in one process, and again on every change.",
-        "worker": "Run a worker.",
+        "worker": "Run a worker until it is stopped.",
     },
     "Jobs": {
-        "enqueue": "Put a job in line.",
+        "enqueue": "Put a job in line and print its id.",
         "jobs": "List, show, explain, retry, cancel, edit, wait for and remove jobs.",
         "tasks": "List the tasks that the app declares.",
     },

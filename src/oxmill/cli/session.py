@@ -38,6 +38,12 @@ class Session:
         self._driver: Driver | None = None
         self._ready = False
 
+    def words(self) -> list[str]:
+        """The common options as words, for a process of its own."""
+        given = {"--app": self.given, "--url": self.url}
+        words = [word for name, value in given.items() if value for word in (name, value)]
+        return [*words, "--debug"] if self.debug else words
+
     def place(self) -> Place | None:
         """Where the app is, if there is one."""
         return locate(self.given)

@@ -1,0 +1,126 @@
+"""`oxmill worker`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oxmill.cli.framework import Command
+from oxmill.cli.output import pairs, say
+from oxmill.cli.session import Session
+from oxmill.cli.supervise import Supervisor, follow_supervisor
+from oxmill.cli.version import versions
+from oxmill.observe.log import Style, set_up_logging
+from oxmill.rules.duration import spell
+
+if TYPE_CHECKING:
+    from oxmill.app import App
+    from oxmill.worker.config import WorkerConfig
+
+_SHOWN = 8
+"""Names in one line of the banner."""
+_NAMES = ("queues", "slots", "drain", "grace", "lease", "max_jobs", "max_rss", "name", "loop")
+"""Options that a worker calls the same."""
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "oxmill worker",
+        "oxmill worker shop.jobs:app -q mail -q reports -n 50 --processes 2",
+        "oxmill worker app.py --drain",
+    ),
+)
+@click.argument("place", required=False, metavar="[MODULE[:APP]]")
+@click.option("-q", "--queue", "queues", multiple=True, help="Claim from this queue (repeatable).")
+@click.option("-n", "--slots", type=click.IntRange(1), help="Jobs at once. Default: 20.")
+@click.option("--processes", default=1, type=click.IntRange(1, 64), help="Worker processes.")
+@click.option("--drain", is_flag=True, help="Stop when nothing is due any more.")
+@click.option("--grace", metavar="DURATION", help="Time to finish after a stop. Default: 25s.")
+@click.option("--lease", metavar="DURATION", help="How long a job is held. Default: 60s.")
+@click.option("--max-jobs", type=click.IntRange(1), help="Start afresh after so many jobs.")
+@click.option("--max-rss", metavar="SIZE", help="Start afresh above this memory, such as 512MB.")
+@click.option("--name", help="Shown to people instead of the host's name.")
+@click.option("--loop", type=click.Choice(["auto", "asyncio", "uvloop"]), help="The event loop.")
+@click.option("--no-scheduler", is_flag=True, help="Fire no schedules here.")
+@click.option("--set", "others", multiple=True, metavar="OPTION=VALUE", help="Any other option.")
+@click.option("--log", "style", type=click.Choice(["text", "json"]), default="text", help="Lines.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    help="Lines of this level and above; warning leaves out one line per job.",
+)
+@click.pass_obj
+def command(session: Session, /, *, place: str | None, processes: int, **given: Any) -> int:
+    """Run a worker until it is stopped.
+
+    The queues are those that the app's tasks use, unless named. SIGTERM and Ctrl-C let running jobs
+    finish within the grace time and give the rest back; a second one stops at once.
+    """
+    if place is not None:
+        session.given = place
+    if processes > 1:
+        words = [*argv(given), *session.words()]
+        return Supervisor(["worker", *words], processes, drains=given["drain"]).run()
+    return run_worker(session, given)
+
+
+def run_worker(session: Session, given: Mapping[str, Any]) -> int:
+    """Run one worker in this process; its exit code."""
+    style: Style = "json" if given["style"] == "json" else "text"
+    set_up_logging(style, logging.getLevelNamesMapping()[given["log_level"].upper()])
+    worker = session.app.worker(**worker_options(given))
+    if style == "text":
+        say(banner(session.app, worker.config))
+    follow_supervisor()
+    return worker.run()
+
+
+def worker_options(given: Mapping[str, Any]) -> Any:
+    """Options of the command line as options of a worker; what was not given keeps its default."""
+    options = {name: given[name] for name in _NAMES if given[name]}
+    if given["no_scheduler"]:
+        options["scheduler"] = False
+    for text in given["others"]:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadOptionUsage("--set", f"--set takes OPTION=VALUE, not {text!r}")
+        options[name.replace("-", "_")] = int(value) if value.isdigit() else value
+    return options
+
+
+def argv(given: Mapping[str, Any]) -> list[str]:
+    """The same options as words, for a process of its own."""
+    words = [word for queue in given["queues"] for word in ("-q", queue)]
+    words += [word for text in given["others"] for word in ("--set", text)]
+    words += [f"--{flag.replace('_', '-')}" for flag in ("drain", "no_scheduler") if given[flag]]
+    single = ("slots", "grace", "lease", "max_jobs", "max_rss", "name", "loop", "log_level")
+    for name in single:
+        if given[name]:
+            words += [f"--{name.replace('_', '-')}", str(given[name])]
+    return [*words, "--log", given["style"]]
+
+
+def banner(app: App, config: WorkerConfig) -> str:
+    """What a worker says when it starts: where it works, at what, and how to stop it."""
+    queues = config.queues or app.registry.queues()
+    rows = (
+        ("store", app.driver.url),
+        ("queues", f"{some(queues)} ({config.slots} slots)"),
+        ("tasks", some(app.registry.names())),
+        ("schedules", some([one.name for one in app.schedules])),
+        ("stop", f"Ctrl-C: running jobs may end within {spell(config.grace)}; twice: at once"),
+    )
+    return f"oxmill {versions()['oxmill']} worker\n" + indent(pairs(rows), "  ")
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of these names, and how many more there are."""
+    shown = ", ".join(names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{shown}{more}" if names else "none"

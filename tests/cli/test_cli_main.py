@@ -1,0 +1,334 @@
+"""The front door: help, near matches, exit codes, finding the app, how fast it opens."""
+
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from oxmill import errors
+from oxmill.cli.exits import Exit, exit_code
+from oxmill.cli.framework import Command
+from oxmill.cli.locate import Place, load, locate
+from oxmill.cli.main import SECTIONS, main
+
+
+def run(*words, code=0, env=None):
+    result = CliRunner().invoke(main, list(words), env=env)
+    assert result.exit_code == code, f"{result.exit_code}\n{result.stdout}\n{result.stderr}"
+    return result
+
+
+def leaves(command=main, path=("oxmill",)):
+    """Every command that does something, with its full name."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        yield from leaves(command.get_command(context, name), (*path, name))
+
+
+LEAVES = list(leaves())
+NAMES = [" ".join(path) for path, _ in LEAVES]
+
+# -- help ------------------------------------------------------------------------------------------
+
+
+def test_help_shows_every_command_in_its_section():
+    text = run("--help").stdout
+    for title, commands in SECTIONS.items():
+        assert f"{title}:" in text
+        for name, words in commands.items():
+            assert f"  {name} " in text
+            assert words in text
+
+
+@pytest.mark.parametrize("name", [name for section in SECTIONS.values() for name in section])
+def test_the_list_says_what_the_command_says_of_itself(name):
+    command = main.get_command(click.Context(main), name)
+    words = next(section[name] for section in SECTIONS.values() if name in section)
+    assert " ".join((command.help or "").split("\n\n")[0].split()) == words
+
+
+@pytest.mark.parametrize(("path", "command"), LEAVES, ids=NAMES)
+def test_every_command_has_help_and_two_examples_that_parse(path, command):
+    assert isinstance(command, Command)
+    assert command.help
+    assert len(command.examples) >= 2
+    text = run(*path[1:], "--help").stdout
+    for line in command.examples:
+        assert line in text
+        words = shlex.split(line.partition(" > ")[0])
+        assert tuple(words[: len(path)]) == path or len(path) > 2  # `oxmill workers` is its list
+        given = words[len(path) :] if tuple(words[: len(path)]) == path else words[2:]
+        command.make_context(path[-1], given)
+
+
+@pytest.mark.parametrize(("path", "command"), LEAVES, ids=NAMES)
+def test_every_option_is_explained(path, command):
+    bare = [
+        param.name
+        for param in command.params
+        if isinstance(param, click.Option) and not (param.help or "").strip()
+    ]
+    assert bare == []
+
+
+def test_help_is_fast():
+    """At most 120 ms over bare Python; twice that here, as test machines are busy."""
+
+    def best(*words):
+        taken = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, *words], check=True, capture_output=True)
+            taken.append(time.perf_counter() - start)
+        return min(taken)
+
+    assert best("-m", "oxmill.cli", "--help") - best("-c", "pass") < 0.240
+
+
+def test_help_imports_no_command_and_nothing_slow():
+    code = dedent(
+        """
+        import sys
+        from oxmill.cli.main import main
+        try:
+            main.main(["--help"])
+        except SystemExit:
+            pass
+        slow = {"asyncio", "msgspec", "sqlite3", "rich", "oxmill.app", "oxmill.cli.jobs"}
+        print(sorted(slow & set(sys.modules)), file=sys.stderr)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("jbos",), "Did you mean jobs?"),
+        (("jobs", "lst"), "Did you mean list?"),
+        (("queues", "puase"), "Did you mean pause"),
+        (("nonsense",), "there is no command 'nonsense' here"),
+    ],
+)
+def test_an_unknown_command_suggests_the_nearest(words, hint):
+    result = run(*words, code=2)
+    assert hint in result.stderr
+    assert "--help" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("jobs", "list", "--nope"), "--nope"),
+        (("jobs", "show"), "ID"),
+        (("jobs", "list", "-s", "odd"), "odd"),
+        (("enqueue", "t", "--delay", "soon"), "'90s'"),
+        (("jobs", "list", "--since", "soon"), "neither a time"),
+        (("enqueue", "t", "{"), "not JSON"),
+        (("enqueue", "t", "3"), "must be an object"),
+        (("enqueue", "t", "--on-conflict", "skip"), "needs --unique"),
+    ],
+)
+def test_wrong_usage_is_exit_2(words, hint):
+    assert hint in run(*words, "--url", "memory://", code=2).stderr
+
+
+def test_an_unknown_store_is_exit_2_and_says_which_there_are():
+    result = run("jobs", "list", "--url", "mongodb://x", code=2)
+    assert "sqlite:///" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.JobNotFound("x", "m"), Exit.NOT_FOUND),
+        (errors.TaskNotFound("x"), Exit.NOT_FOUND),
+        (errors.ResultTimeout("x", "m"), Exit.TIMEOUT),
+        (errors.JobFailed("x", "m"), Exit.FAILED),
+        (errors.BadConfig("m"), Exit.USAGE),
+        (errors.StoreUnavailable("m"), Exit.STORE),
+        (errors.SchemaMismatch("m"), Exit.STORE),
+        (errors.NotSupported("m"), Exit.FAILED),
+        (KeyboardInterrupt(), Exit.INTERRUPT),
+        (click.Abort(), Exit.INTERRUPT),
+        (click.UsageError("m"), Exit.USAGE),
+        (RuntimeError("m"), Exit.FAILED),
+    ],
+)
+def test_exit_codes(error, code):
+    assert exit_code(error) is code
+
+
+def broken(monkeypatch, error):
+    def connect(_url):
+        raise error
+
+    monkeypatch.setattr("oxmill.connect.connect", connect)
+
+
+def test_a_store_that_cannot_be_reached_is_exit_4(monkeypatch):
+    broken(monkeypatch, errors.StoreUnavailable("the store does not answer; is it running?"))
+    result = run("jobs", "list", "--url", "sqlite:///x.db", code=4)
+    assert result.stderr == "error: the store does not answer; is it running?\n"
+
+
+def test_a_traceback_is_shown_only_when_asked_for(monkeypatch):
+    broken(monkeypatch, ZeroDivisionError("oops"))
+    words = ("jobs", "list", "--url", "sqlite:///x.db")
+    quiet = run(*words, code=1).stderr
+    assert "Traceback" not in quiet
+    assert "ZeroDivisionError: oops" in quiet
+    assert "--debug" in quiet
+    assert "Traceback" in run(*words, "--debug", code=1).stderr
+    assert "Traceback" in run(*words, code=1, env={"OXMILL_DEBUG": "1"}).stderr
+
+
+# -- finding the app -------------------------------------------------------------------------------
+
+APP = """
+from oxmill import App
+
+app = App("memory://")
+
+@app.task
+def send(to: str) -> int:
+    return 1
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+
+    def write(path, text=APP):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(dedent(text), encoding="utf-8")
+        return file
+
+    yield write
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+def test_the_option_comes_first_then_the_variable_then_the_project_then_the_file(
+    project, monkeypatch
+):
+    project("app.py")
+    assert locate(None) == Place("app.py", "this folder")
+    file = project("pyproject.toml", '[tool.oxmill]\napp = "shop.jobs:app"')
+    assert locate(None) == Place("shop.jobs:app", str(file))
+    monkeypatch.setenv("OXMILL_APP", "other:app")
+    assert locate(None) == Place("other:app", "OXMILL_APP")
+    assert locate("mine.py") == Place("mine.py", "--app")
+
+
+def test_the_project_file_of_a_folder_above_counts(project, monkeypatch):
+    file = project("pyproject.toml", '[tool.oxmill]\napp = "shop.jobs:app"')
+    project("deep/inside/readme.py", "")
+    monkeypatch.chdir(Path("deep/inside"))
+    assert locate(None) == Place("shop.jobs:app", str(file))
+
+
+@pytest.mark.parametrize(
+    "path", ["pkg/jobs.py", "pkg/jobs.py:app", "pkg.jobs", "pkg.jobs:app", "pkg/jobs.py:other"]
+)
+def test_an_app_is_taken_by_file_or_module_name(project, path):
+    project("pkg/__init__.py", "")
+    project("pkg/jobs.py", APP + "\nother = app\n")
+    app = load(Place(path, "--app"))
+    assert app.registry.names() == ("pkg.jobs:send",)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("nowhere.py", "oxmill init nowhere.py"),
+        ("nowhere", "there is no module 'nowhere'"),
+        ("jobs:nope", "is not an App (apps there: one, two)"),
+        ("jobs", "Name it: --app jobs:NAME"),
+    ],
+)
+def test_an_app_that_cannot_be_taken_is_exit_2(project, path, hint):
+    project("jobs.py", "from oxmill import App\none = App('memory://')\ntwo = App('memory://')\n")
+    assert hint in run("tasks", "--app", path, code=2).stderr
+
+
+def test_an_error_inside_the_app_is_not_mistaken_for_a_missing_module(project):
+    project("jobs.py", "import no_such_package\n")
+    assert "no_such_package" in run("tasks", "--app", "jobs", code=1).stderr
+
+
+def test_no_app_at_all_says_how_to_get_one(project):
+    assert "oxmill init" in run("tasks", code=2).stderr
+
+
+def test_a_broken_project_file_is_named(project):
+    project("pyproject.toml", "[tool")
+    assert "not valid TOML" in run("tasks", code=2).stderr
+
+
+def test_oxmill_alone_shows_the_status_of_the_app_it_finds(project):
+    assert "Usage:" in run().stdout
+    project("app.py")
+    assert "memory://" in run().stdout
+
+
+def test_tasks_lists_what_the_app_declares(project):
+    project("app.py")
+    header, line = run("tasks").stdout.splitlines()
+    assert header.split() == ["TASK", "QUEUE", "RUNS", "TRIES", "ARGUMENTS"]
+    assert line.split(maxsplit=4) == ["app:send", "default", "auto", "20", "(to: str) -> int"]
+
+
+# -- starting --------------------------------------------------------------------------------------
+
+
+def test_init_writes_a_file_that_runs_and_never_overwrites(project):
+    assert run("init").stdout == "app.py\n"
+    assert "app:greet" in run("tasks").stdout
+    assert "--force" in run("init", code=2).stderr
+    run("init", "--force")
+    run("init", "jobs/more.py")
+    assert Path("jobs/more.py").exists()
+
+
+def test_version_names_what_is_in_use():
+    assert "sqlite" in run("version").stdout
+
+
+# -- output ----------------------------------------------------------------------------------------
+
+
+def test_no_colour_off_a_terminal_and_none_with_no_color(project):
+    plain = run("tasks", "--app", "nope.py", code=2, env={"CLICOLOR_FORCE": None})
+    assert "\x1b" not in plain.stderr
+    forced = run("tasks", "--app", "nope.py", code=2, env={"CLICOLOR_FORCE": "1"})
+    assert "\x1b[31m" in forced.stderr
+    both = {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}
+    assert "\x1b" not in run("tasks", "--app", "nope.py", code=2, env=both).stderr
+
+
+def test_a_reader_that_goes_away_leaves_no_traceback():
+    command = f"{sys.executable} -m oxmill.cli version | true"
+    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
