@@ -25,7 +25,7 @@ check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/test_shape.py
 
