@@ -9,7 +9,7 @@ import click
 from oxmill.cli.framework import Command
 from oxmill.cli.output import say
 from oxmill.cli.session import Session
-from oxmill.cli.supervise import Reloader
+from oxmill.cli.supervise import Reloader, oxmill
 from oxmill.cli.watch import Watch
 
 
@@ -35,4 +35,4 @@ def command(session: Session, *, file: str | None, slots: int | None, no_reload:
     if slots is not None:
         words += ["--slots", str(slots)]
     watch = Watch(Path.cwd())
-    return Reloader(words, (lambda: False) if no_reload else watch.changed).run()
+    return Reloader(oxmill(*words), (lambda: False) if no_reload else watch.changed).run()

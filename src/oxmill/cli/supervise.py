@@ -25,11 +25,16 @@ STEADY_SECONDS = 60.0
 """A child that ran this long was healthy: the next wait starts small again."""
 
 
+def oxmill(*words: str) -> list[str]:
+    """A command line of ours, for a process of its own."""
+    return [sys.executable, "-m", "oxmill.cli", *words]
+
+
 class Child:
     """One place for a process, which may be filled again and again."""
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self._argv = [sys.executable, "-m", "oxmill.cli", *argv]
+        self._argv = list(argv)
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
         self._delay = FIRST_DELAY
@@ -69,11 +74,11 @@ class Child:
         self.due = time.monotonic() + (0 if at_once else self._delay)
         self._delay = min(self._delay * 2, LONGEST_DELAY)
 
-    def send(self, number: int) -> None:
-        """Pass a signal on to the process, if it runs."""
+    def stop(self) -> None:
+        """Ask the process to end, if it runs, and start no other. Asked twice, it hurries."""
         self.due = None
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
+            self._process.terminate()
 
 
 class Supervisor:
@@ -100,17 +105,17 @@ class Supervisor:
         if self._stopping or (code == 0 and self._drains):
             return abs(code)
         if code == Exit.USAGE:  # it will not get better by trying
-            self._stop(signal.SIGTERM)
+            self._stop()
             return code
         if code:
             say(f"a worker process ended with code {code}; starting another", tone="warn")
         child.start_again(at_once=code == 0)
         return 0
 
-    def _stop(self, number: int) -> None:
+    def _stop(self) -> None:
         self._stopping = True
         for child in self._children:
-            child.send(number)
+            child.stop()
 
 
 class Reloader:
@@ -127,9 +132,7 @@ class Reloader:
             while self._child.alive or not self._stopping:
                 self._child.start_if_due()
                 code = self._child.ended()
-                if code is not None and self._stopping:
-                    return abs(code)
-                if code:
+                if code and not self._stopping:
                     say(f"the worker ended with code {code}; waiting for a change", tone="warn")
                 if self._changed() and not self._stopping:
                     self._reload()
@@ -138,23 +141,23 @@ class Reloader:
 
     def _reload(self) -> None:
         say("a file changed: starting again", tone="dim")
-        self._child.send(signal.SIGTERM)
+        self._child.stop()
         while self._child.alive and self._child.ended() is None:
             time.sleep(LOOK_SECONDS / 10)
         if not self._stopping:
             self._child.start_again(at_once=True)
 
-    def _stop(self, number: int) -> None:
+    def _stop(self) -> None:
         self._stopping = True
-        self._child.send(number)
+        self._child.stop()
 
 
 @contextmanager
-def passing_on(handle: Callable[[int], None]) -> Iterator[None]:
-    """Hand SIGTERM and SIGINT to `handle` meanwhile."""
+def passing_on(handle: Callable[[], None]) -> Iterator[None]:
+    """Call `handle` on SIGTERM and SIGINT meanwhile."""
 
-    def received(number: int, _frame: FrameType | None) -> None:
-        handle(number)
+    def received(_number: int, _frame: FrameType | None) -> None:
+        handle()
 
     before = {number: signal.signal(number, received) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

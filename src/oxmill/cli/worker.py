@@ -12,7 +12,7 @@ import click
 from oxmill.cli.framework import Command
 from oxmill.cli.output import pairs, say
 from oxmill.cli.session import Session
-from oxmill.cli.supervise import Supervisor, follow_supervisor
+from oxmill.cli.supervise import Supervisor, follow_supervisor, oxmill
 from oxmill.cli.version import versions
 from oxmill.observe.log import Style, set_up_logging
 from oxmill.rules.duration import spell
@@ -66,7 +66,7 @@ def command(session: Session, /, *, place: str | None, processes: int, **given: 
         session.given = place
     if processes > 1:
         words = [*argv(given), *session.words()]
-        return Supervisor(["worker", *words], processes, drains=given["drain"]).run()
+        return Supervisor(oxmill("worker", *words), processes, drains=given["drain"]).run()
     return run_worker(session, given)
 
 
