@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from oxmill.connect import Mode, connect, store_url
@@ -20,6 +21,7 @@ from oxmill.store.driver import Driver
 from oxmill.store.roles.installing import Migrate, Version
 
 if TYPE_CHECKING:
+    from oxmill.testing.harness import Testing
     from oxmill.worker.middleware import Lifespan, Middleware
 
 R = TypeVar("R")
@@ -71,22 +73,22 @@ class App(Declaring, Looking):
         Each batch is stored whole or not at all; an error leaves the batches before it stored. The
         handles take about 200 bytes each: `load` needs constant memory.
         """
-        return self._client.run(
+        return self._client.blocking(
             "aenqueue_many", lambda driver: enqueue_all(driver, self._client, calls)
         )
 
     async def aenqueue_many(self, calls: Iterable[Call[R]]) -> list[Job[R]]:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: enqueue_all(driver, self._client, calls))
+        return await self._client.awaiting(lambda driver: enqueue_all(driver, self._client, calls))
 
     def load(self, calls: Iterable[Call[Any]]) -> Loaded:
         """Enqueue any number of calls in constant memory: a generator is read one batch at a time,
         and only the counts are kept."""
-        return self._client.run("aload", lambda driver: load_all(driver, self._client, calls))
+        return self._client.blocking("aload", lambda driver: load_all(driver, self._client, calls))
 
     async def aload(self, calls: Iterable[Call[Any]]) -> Loaded:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: load_all(driver, self._client, calls))
+        return await self._client.awaiting(lambda driver: load_all(driver, self._client, calls))
 
     def job(self, job_id: str) -> Job[Any]:
         """The handle of a job by its id. `task.job(id)` gives one that knows its result's type."""
@@ -95,6 +97,22 @@ class App(Declaring, Looking):
     def queue(self, name: str) -> Queue:
         """A queue as a plain work queue of bytes and leases."""
         return Queue(name, self._client)
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def testing(self, start: datetime | None = None) -> Testing:
+        """For tests: inside `with app.testing() as t:` the app uses a fresh store in memory, with
+        a clock that stands still until `t.advance(...)`, and runs jobs when told to."""
+        from oxmill.testing.harness import Subject, Testing  # noqa: PLC0415 - for tests only
+
+        subject = Subject(
+            client=self._client,
+            registry=self.registry,
+            schedules=self.schedules,
+            middleware=self.middleware,
+            open_store=lambda clock: connect("memory://", clock=clock),
+        )
+        return Testing(subject, start)
 
     # -- life --------------------------------------------------------------------------------------
 

@@ -41,6 +41,6 @@ class Call(Generic[R_co]):
 
     def new_job(self) -> NewJob:
         """The job to store, with a new id."""
-        if self.template.id:
-            return self.template
-        return replace(self.template, id=self.task.client.new_id())
+        client = self.task.client
+        job = self.template
+        return client.admit(job if job.id else replace(job, id=client.new_id()))

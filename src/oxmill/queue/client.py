@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
 from oxmill.errors import WrongContext
+from oxmill.model.job import NewJob
 from oxmill.queue.talk import Talk, ahold, hold
 from oxmill.store.driver import Driver
 
@@ -24,6 +25,8 @@ class Client:
 
     def __init__(self, open_driver: Callable[[], Driver], new_id: Callable[[], str]) -> None:
         self.new_id = new_id
+        self.on_enqueue: Sequence[Callable[[NewJob], NewJob]] = ()
+        """Hooks that see, and may change, every job before it is stored."""
         self._open = open_driver
         self._driver: Driver | None = None
         self._lent: Driver | None = None
@@ -41,7 +44,13 @@ class Client:
             driver = self._opened()
         return driver
 
-    def run(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
+    def admit(self, job: NewJob) -> NewJob:
+        """The job as the hooks leave it."""
+        for hook in self.on_enqueue:
+            job = hook(job)
+        return job
+
+    def blocking(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
         """Hold a conversation, blocking. Inside a running event loop it is refused, with a hint at
         the async `form` of the call."""
         # Without asyncio there is no loop, and to import it here would slow every program's start.
@@ -53,7 +62,7 @@ class Client:
         driver = self.driver
         return hold(driver, talk(driver))
 
-    async def arun(self, talk: Callable[[Driver], Talk[T]]) -> T:
+    async def awaiting(self, talk: Callable[[Driver], Talk[T]]) -> T:
         """Hold a conversation without blocking the event loop."""
         driver = self._lent or self._driver
         if driver is None or self._pid != os.getpid():

@@ -44,7 +44,7 @@ class Control:
         """No job of the queue is claimed after this returns, until `resume` or the expiry. Jobs
         that run go on. False if it was paused in the same way already."""
         rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
-        return self._client.run("apause", lambda driver: _close(driver, rule, expires))
+        return self._client.blocking("apause", lambda driver: _close(driver, rule, expires))
 
     async def apause(
         self,
@@ -55,17 +55,17 @@ class Control:
     ) -> bool:
         """The same without blocking the event loop."""
         rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
-        return await self._client.arun(lambda driver: _close(driver, rule, expires))
+        return await self._client.awaiting(lambda driver: _close(driver, rule, expires))
 
     def resume(self, queue: str, author: str = "") -> bool:
         """Lift a pause; a block stays. False if there was none."""
         key = RuleKey(kind=RuleKind.PAUSE, target=queue)
-        return self._client.run("aresume", lambda driver: _lift(driver, key, author))
+        return self._client.blocking("aresume", lambda driver: _lift(driver, key, author))
 
     async def aresume(self, queue: str, author: str = "") -> bool:
         """The same without blocking the event loop."""
         key = RuleKey(kind=RuleKind.PAUSE, target=queue)
-        return await self._client.arun(lambda driver: _lift(driver, key, author))
+        return await self._client.awaiting(lambda driver: _lift(driver, key, author))
 
     def block(
         self,
@@ -76,7 +76,7 @@ class Control:
     ) -> bool:
         """Like a pause, for operators: a user's `resume` does not lift it."""
         rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
-        return self._client.run("ablock", lambda driver: _close(driver, rule, expires))
+        return self._client.blocking("ablock", lambda driver: _close(driver, rule, expires))
 
     async def ablock(
         self,
@@ -87,27 +87,29 @@ class Control:
     ) -> bool:
         """The same without blocking the event loop."""
         rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
-        return await self._client.arun(lambda driver: _close(driver, rule, expires))
+        return await self._client.awaiting(lambda driver: _close(driver, rule, expires))
 
     def unblock(self, queue: str, author: str = "") -> bool:
         """Lift a block; a pause stays. False if there was none."""
         key = RuleKey(kind=RuleKind.BLOCK, target=queue)
-        return self._client.run("aunblock", lambda driver: _lift(driver, key, author))
+        return self._client.blocking("aunblock", lambda driver: _lift(driver, key, author))
 
     async def aunblock(self, queue: str, author: str = "") -> bool:
         """The same without blocking the event loop."""
         key = RuleKey(kind=RuleKind.BLOCK, target=queue)
-        return await self._client.arun(lambda driver: _lift(driver, key, author))
+        return await self._client.awaiting(lambda driver: _lift(driver, key, author))
 
     def configure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
         """Replace the queue's settings, for every claim and settlement that starts later."""
         request = PutSettings(queue=queue, settings=settings, author=author)
-        self._client.run("aconfigure", lambda driver: _once(driver.steering.put_settings(request)))
+        self._client.blocking(
+            "aconfigure", lambda driver: _once(driver.steering.put_settings(request))
+        )
 
     async def aconfigure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
         """The same without blocking the event loop."""
         request = PutSettings(queue=queue, settings=settings, author=author)
-        await self._client.arun(lambda driver: _once(driver.steering.put_settings(request)))
+        await self._client.awaiting(lambda driver: _once(driver.steering.put_settings(request)))
 
     # -- jobs --------------------------------------------------------------------------------------
 
@@ -117,36 +119,40 @@ class Control:
         """Jobs that have not started end as cancelled and never run; running ones are asked to
         stop. Ended ones stay as they are."""
         request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
-        return self._client.run("acancel", lambda driver: _repeat(driver.steering.cancel, request))
+        return self._client.blocking(
+            "acancel", lambda driver: _repeat(driver.steering.cancel, request)
+        )
 
     async def acancel(
         self, *ids: str, reason: str | None = None, author: str = "", **where: Unpack[Where]
     ) -> int:
         """The same without blocking the event loop."""
         request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
-        return await self._client.arun(lambda driver: _repeat(driver.steering.cancel, request))
+        return await self._client.awaiting(lambda driver: _repeat(driver.steering.cancel, request))
 
     def redrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Failed and cancelled jobs wait again, with fresh counts."""
         request = Redrive(filter=chosen(ids, where), author=author)
-        return self._client.run(
+        return self._client.blocking(
             "aredrive", lambda driver: _repeat(driver.steering.redrive, request)
         )
 
     async def aredrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
         request = Redrive(filter=chosen(ids, where), author=author)
-        return await self._client.arun(lambda driver: _repeat(driver.steering.redrive, request))
+        return await self._client.awaiting(lambda driver: _repeat(driver.steering.redrive, request))
 
     def purge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Delete jobs that are not running, with all that belongs to them. There is no way back."""
         request = Purge(filter=chosen(ids, where), author=author)
-        return self._client.run("apurge", lambda driver: _repeat(driver.steering.purge, request))
+        return self._client.blocking(
+            "apurge", lambda driver: _repeat(driver.steering.purge, request)
+        )
 
     async def apurge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
         request = Purge(filter=chosen(ids, where), author=author)
-        return await self._client.arun(lambda driver: _repeat(driver.steering.purge, request))
+        return await self._client.awaiting(lambda driver: _repeat(driver.steering.purge, request))
 
     def edit(
         self,
@@ -160,7 +166,7 @@ class Control:
         """Change jobs that have not started: their priority, their due time (`delay=0` runs them
         now), or move them `to` another queue."""
         request = _edit(chosen(ids, where), priority, delay, to, author)
-        return self._client.run("aedit", lambda driver: _walk(driver, request))
+        return self._client.blocking("aedit", lambda driver: _walk(driver, request))
 
     async def aedit(
         self,
@@ -173,7 +179,7 @@ class Control:
     ) -> int:
         """The same without blocking the event loop."""
         request = _edit(chosen(ids, where), priority, delay, to, author)
-        return await self._client.arun(lambda driver: _walk(driver, request))
+        return await self._client.awaiting(lambda driver: _walk(driver, request))
 
     # -- workers -----------------------------------------------------------------------------------
 
@@ -181,12 +187,12 @@ class Control:
         """Tell workers to be `quiet` (claim nothing more) or to `stop`; they learn it with their
         next beat. Gives the number of those that are there."""
         request = Order(workers=workers, command=Command(command), author=author)
-        return self._client.run("aorder", lambda driver: _order(driver, request))
+        return self._client.blocking("aorder", lambda driver: _order(driver, request))
 
     async def aorder(self, command: Command | str, *workers: str, author: str = "") -> int:
         """The same without blocking the event loop."""
         request = Order(workers=workers, command=Command(command), author=author)
-        return await self._client.arun(lambda driver: _order(driver, request))
+        return await self._client.awaiting(lambda driver: _order(driver, request))
 
 
 def _once(plan: Plan[Any]) -> Talk[None]:

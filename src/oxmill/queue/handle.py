@@ -75,13 +75,13 @@ class Job(Generic[R_co]):
         `JobNotFound` if the job is not kept any more.
         """
         seconds = None if timeout is None else micros(timeout) / 1e6
-        ended = self._reach().run("job.aresult", lambda driver: self._wait(driver, seconds))
+        ended = self._reach().blocking("job.aresult", lambda driver: self._wait(driver, seconds))
         return self._read(ended)
 
     async def aresult(self, timeout: Duration | None = None) -> R_co:
         """The same without blocking the event loop; `await job` waits without a limit."""
         seconds = None if timeout is None else micros(timeout) / 1e6
-        return self._read(await self._reach().arun(lambda driver: self._wait(driver, seconds)))
+        return self._read(await self._reach().awaiting(lambda driver: self._wait(driver, seconds)))
 
     def __await__(self) -> Generator[Any, None, R_co]:
         return self.aresult().__await__()
@@ -89,20 +89,20 @@ class Job(Generic[R_co]):
     def cancel(self, reason: str | None = None) -> bool:
         """End the job as cancelled if it has not started; ask it to stop if it runs. False if it
         had ended, or is not there."""
-        return self._reach().run("job.acancel", lambda driver: self._cancel(driver, reason))
+        return self._reach().blocking("job.acancel", lambda driver: self._cancel(driver, reason))
 
     async def acancel(self, reason: str | None = None) -> bool:
         """The same without blocking the event loop."""
-        return await self._reach().arun(lambda driver: self._cancel(driver, reason))
+        return await self._reach().awaiting(lambda driver: self._cancel(driver, reason))
 
     def refresh(self) -> Self:
         """Ask the store for the job's state and record; gives the handle itself."""
-        self._note(self._reach().run("job.arefresh", self._get))
+        self._note(self._reach().blocking("job.arefresh", self._get))
         return self
 
     async def arefresh(self) -> Self:
         """The same without blocking the event loop."""
-        self._note(await self._reach().arun(self._get))
+        self._note(await self._reach().awaiting(self._get))
         return self
 
     def enqueued(self, receipt: Receipt) -> None:

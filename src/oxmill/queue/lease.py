@@ -68,11 +68,11 @@ class Lease(Leased):
 
     def renew(self, seconds: Duration | None = None) -> bool:
         """Prolong the lease to so long from now, or by its first length. False if it is lost."""
-        return self._client.run("arenew", lambda driver: self._renew(driver, seconds))
+        return self._client.blocking("arenew", lambda driver: self._renew(driver, seconds))
 
     async def arenew(self, seconds: Duration | None = None) -> bool:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: self._renew(driver, seconds))
+        return await self._client.awaiting(lambda driver: self._renew(driver, seconds))
 
     def complete(self, result: bytes | None = None) -> bool:
         """The work is done. Exactly one holder of an item is told true."""
@@ -163,10 +163,10 @@ class Lease(Leased):
     # -- the store ---------------------------------------------------------------------------------
 
     def _end(self, form: str, settlement: Settlement) -> bool:
-        return self._client.run(form, lambda driver: self._settle(driver, settlement))
+        return self._client.blocking(form, lambda driver: self._settle(driver, settlement))
 
     async def _aend(self, settlement: Settlement) -> bool:
-        return await self._client.arun(lambda driver: self._settle(driver, settlement))
+        return await self._client.awaiting(lambda driver: self._settle(driver, settlement))
 
     def _settle(self, driver: Driver, settlement: Settlement) -> Talk[bool]:
         plan = driver.settling.settle(Settle(items=(settlement,)))

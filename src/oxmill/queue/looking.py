@@ -37,11 +37,11 @@ class Looking:
 
     def get(self, job_id: str) -> Record:
         """Everything the store knows about one job, its history included; else `JobNotFound`."""
-        return self._client.run("aget", lambda driver: _get(driver, job_id))
+        return self._client.blocking("aget", lambda driver: _get(driver, job_id))
 
     async def aget(self, job_id: str) -> Record:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: _get(driver, job_id))
+        return await self._client.awaiting(lambda driver: _get(driver, job_id))
 
     def jobs(self, **where: Unpack[Where]) -> Iterator[Record]:
         """All jobs that meet the conditions, newest first, fetched page by page."""
@@ -54,37 +54,39 @@ class Looking:
     def queues(self, *names: str) -> tuple[QueueInfo, ...]:
         """Counts, rules and settings of these queues, or of all."""
         request = ListQueues(queues=names)
-        return self._client.run("aqueues", lambda driver: _queues(driver, request))
+        return self._client.blocking("aqueues", lambda driver: _queues(driver, request))
 
     async def aqueues(self, *names: str) -> tuple[QueueInfo, ...]:
         """The same without blocking the event loop."""
         request = ListQueues(queues=names)
-        return await self._client.arun(lambda driver: _queues(driver, request))
+        return await self._client.awaiting(lambda driver: _queues(driver, request))
 
     def workers(self) -> tuple[WorkerInfo, ...]:
         """The workers that have been heard of lately."""
-        return self._client.run("aworkers", _workers)
+        return self._client.blocking("aworkers", _workers)
 
     async def aworkers(self) -> tuple[WorkerInfo, ...]:
         """The same without blocking the event loop."""
-        return await self._client.arun(_workers)
+        return await self._client.awaiting(_workers)
 
     def events(self, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
         """What people did and what went wrong after event number `after`, oldest first."""
         request = EventsAfter(seq=after, limit=limit)
-        return self._client.run(
+        return self._client.blocking(
             "aevents", lambda driver: _ask(driver.inspecting.events_after(request))
         )
 
     async def aevents(self, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
         """The same without blocking the event loop."""
         request = EventsAfter(seq=after, limit=limit)
-        return await self._client.arun(lambda driver: _ask(driver.inspecting.events_after(request)))
+        return await self._client.awaiting(
+            lambda driver: _ask(driver.inspecting.events_after(request))
+        )
 
     def _pages(self, look: Find) -> Iterator[Record]:
         cursor: str | None = None
         while True:
-            page = self._client.run("ajobs", lambda driver: _page(driver, look, cursor))  # noqa: B023 - called at once
+            page = self._client.blocking("ajobs", lambda driver: _page(driver, look, cursor))  # noqa: B023 - called at once
             yield from page.jobs
             if page.next is None:
                 return
@@ -93,7 +95,7 @@ class Looking:
     async def _apages(self, look: Find) -> AsyncIterator[Record]:
         cursor: str | None = None
         while True:
-            page = await self._client.arun(lambda driver: _page(driver, look, cursor))  # noqa: B023 - called at once
+            page = await self._client.awaiting(lambda driver: _page(driver, look, cursor))  # noqa: B023 - called at once
             for job in page.jobs:
                 yield job
             if page.next is None:

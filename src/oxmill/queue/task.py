@@ -60,14 +60,14 @@ class BaseTask(Generic[P, R_co]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
-        jobs = (self.new_job(args, kwargs, self.client.new_id()),)
-        receipts = self.client.run("aenqueue", lambda driver: enqueue_jobs(driver, jobs))
+        jobs = (self.client.admit(self.new_job(args, kwargs, self.client.new_id())),)
+        receipts = self.client.blocking("aenqueue", lambda driver: enqueue_jobs(driver, jobs))
         return self.handle(receipts[0])
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
-        jobs = (self.new_job(args, kwargs, self.client.new_id()),)
-        receipts = await self.client.arun(lambda driver: enqueue_jobs(driver, jobs))
+        jobs = (self.client.admit(self.new_job(args, kwargs, self.client.new_id())),)
+        receipts = await self.client.awaiting(lambda driver: enqueue_jobs(driver, jobs))
         return self.handle(receipts[0])
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
@@ -77,12 +77,12 @@ class BaseTask(Generic[P, R_co]):
     def map(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
         """Enqueue one job per tuple of arguments, in batches."""
         calls = (Call(self, self.new_job(item, {}, "")) for item in items)
-        return self.client.run("amap", lambda driver: enqueue_all(driver, self.client, calls))
+        return self.client.blocking("amap", lambda driver: enqueue_all(driver, self.client, calls))
 
     async def amap(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
         """The same without blocking the event loop."""
         calls = (Call(self, self.new_job(item, {}, "")) for item in items)
-        return await self.client.arun(lambda driver: enqueue_all(driver, self.client, calls))
+        return await self.client.awaiting(lambda driver: enqueue_all(driver, self.client, calls))
 
     def job(self, job_id: str) -> Job[R_co]:
         """The handle of a job of this task, by its id."""

@@ -77,47 +77,47 @@ class Queue:
         """Add any bytes. False, and nothing changed, if an item of the same id is there: waiting,
         leased, or ended and still kept."""
         items = (self._item(data, BYTES, options),)
-        return self._client.run("aadd", lambda driver: _add(driver, items)) == 1
+        return self._client.blocking("aadd", lambda driver: _add(driver, items)) == 1
 
     async def aadd(self, data: bytes, **options: Unpack[ItemOptions]) -> bool:
         """The same without blocking the event loop."""
         items = (self._item(data, BYTES, options),)
-        return await self._client.arun(lambda driver: _add(driver, items)) == 1
+        return await self._client.awaiting(lambda driver: _add(driver, items)) == 1
 
     def add_json(self, value: Any, **options: Unpack[ItemOptions]) -> bool:
         """Add a value as compact JSON; `lease.json()` reads it back."""
         items = (self._item(ENCODE(value), JSON, options),)
-        return self._client.run("aadd_json", lambda driver: _add(driver, items)) == 1
+        return self._client.blocking("aadd_json", lambda driver: _add(driver, items)) == 1
 
     async def aadd_json(self, value: Any, **options: Unpack[ItemOptions]) -> bool:
         """The same without blocking the event loop."""
         items = (self._item(ENCODE(value), JSON, options),)
-        return await self._client.arun(lambda driver: _add(driver, items)) == 1
+        return await self._client.awaiting(lambda driver: _add(driver, items)) == 1
 
     def add_many(self, items: Iterable[bytes | NewJob]) -> int:
         """Add any number of items in batches, in constant memory; gives the number of new ones."""
-        return self._client.run("aadd_many", lambda driver: self._add_all(driver, items))
+        return self._client.blocking("aadd_many", lambda driver: self._add_all(driver, items))
 
     async def aadd_many(self, items: Iterable[bytes | NewJob]) -> int:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: self._add_all(driver, items))
+        return await self._client.awaiting(lambda driver: self._add_all(driver, items))
 
     def lease(self, seconds: Duration, wait: Duration | bool = False) -> Lease | None:
         """Take the first item for so long. If there is none: `None` at once, after waiting for the
         time given, or never with `wait=True`. An item whose lease runs out is leased again."""
-        return self._client.run("alease", lambda driver: self._lease(driver, seconds, wait))
+        return self._client.blocking("alease", lambda driver: self._lease(driver, seconds, wait))
 
     async def alease(self, seconds: Duration, wait: Duration | bool = False) -> Lease | None:
         """The same without blocking the event loop."""
-        return await self._client.arun(lambda driver: self._lease(driver, seconds, wait))
+        return await self._client.awaiting(lambda driver: self._lease(driver, seconds, wait))
 
     def counts(self) -> Mapping[State, int]:
         """How many items there are in each state, all at one moment."""
-        return self._client.run("acounts", self._count)
+        return self._client.blocking("acounts", self._count)
 
     async def acounts(self) -> Mapping[State, int]:
         """The same without blocking the event loop."""
-        return await self._client.arun(self._count)
+        return await self._client.awaiting(self._count)
 
     def running(self) -> int:
         """How many items are leased, those of crashed holders included."""
@@ -149,7 +149,8 @@ class Queue:
                 raise BadInput("a unique item needs a key, such as unique='user:7'")
             shared["unique"] = unique_key(options.unique, key)
         job_id = options.id or self._client.new_id()
-        return NewJob(id=job_id, payload=data, content_type=content_type, **shared)
+        job = NewJob(id=job_id, payload=data, content_type=content_type, **shared)
+        return self._client.admit(job)
 
     def _add_all(self, driver: Driver, items: Iterable[bytes | NewJob]) -> Talk[int]:
         added = 0
