@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check format docs bench clean
 
 help: ## Show this list.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
 format: $(READY) ## Let ruff fix and format everything.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY) ## Write docs/reference/ from the code.
+	@$(BIN)/python tests/docs/reference.py
 
 bench: $(READY) ## Run the benchmarks; figures go to benchmarks/results/.
 	$(BIN)/python -m benchmarks.run
