@@ -69,7 +69,7 @@ def stage(tmp_path):
 
 TWO = """
 from oxmill.cli.supervise import Supervisor
-sys.exit(Supervisor(child, 2, drains={drains}).run())
+sys.exit(Supervisor(child, 2).run())
 """
 
 WAIT_FOR_SIGNAL = """
@@ -81,33 +81,33 @@ while True:
 
 
 def test_children_that_are_done_end_the_supervisor(stage):
-    done = stage.child('tell("start")').start(TWO.format(drains=True))
+    done = stage.child('tell("start")').start(TWO)
     assert done.wait(PATIENCE) == 0
     assert stage.words() == ["start", "start"]
 
 
 def test_a_child_that_dies_is_started_again(stage):
-    supervisor = stage.child('tell("start"); sys.exit(3)').start(TWO.format(drains=True))
+    supervisor = stage.child('tell("start"); sys.exit(3)').start(TWO)
     until(lambda: len(stage.words()) > 2)
     supervisor.send_signal(signal.SIGTERM)
     assert supervisor.wait(PATIENCE) is not None
 
 
 def test_a_child_that_ends_to_be_started_afresh_is_started_at_once(stage):
-    supervisor = stage.child('tell("start"); time.sleep(0.1)').start(TWO.format(drains=False))
+    supervisor = stage.child('tell("start"); sys.exit(75)').start(TWO)
     until(lambda: len(stage.words()) > 6)
     supervisor.send_signal(signal.SIGTERM)
     assert supervisor.wait(PATIENCE) is not None
 
 
 def test_wrong_usage_is_not_tried_again(stage):
-    supervisor = stage.child('tell("start"); sys.exit(2)').start(TWO.format(drains=False))
+    supervisor = stage.child('tell("start"); sys.exit(2)').start(TWO)
     assert supervisor.wait(PATIENCE) == 2
     assert len(stage.words()) <= 2
 
 
 def test_a_signal_is_passed_on_once_to_each(stage):
-    supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO.format(drains=False))
+    supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO)
     until(lambda: len(stage.words()) == 2)
     supervisor.send_signal(signal.SIGINT)
     assert supervisor.wait(PATIENCE) == 0
@@ -116,7 +116,7 @@ def test_a_signal_is_passed_on_once_to_each(stage):
 
 def test_children_follow_a_supervisor_that_was_killed(stage):
     stage.child("from oxmill.cli.supervise import follow_supervisor\nfollow_supervisor()\n")
-    supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO.format(drains=False))
+    supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO)
     until(lambda: len(stage.words()) == 2)
     supervisor.kill()
     until(lambda: stage.words().count("term") == 2)

@@ -208,3 +208,7 @@ def test_how_a_job_ended(changes, words):
 def test_a_failed_job_names_the_command_that_runs_it_again():
     assert told(job=job(state=State.FAILED)).remedy == "oxmill jobs retry j1"
     assert told(job=job(state=State.SUCCEEDED)).remedy == ""
+
+
+def test_an_item_of_a_plain_queue_needs_no_worker():
+    assert closed(told(job=job(task="oxmill:bytes"), workers=())) == []

@@ -14,6 +14,7 @@ from types import FrameType
 
 from oxmill.cli.exits import Exit
 from oxmill.cli.output import say
+from oxmill.worker.exits import ExitCode
 
 PARENT = "OXMILL_SUPERVISOR"
 """Tells a child the process id of its supervisor."""
@@ -82,11 +83,10 @@ class Child:
 
 
 class Supervisor:
-    """Runs children until they are done or a signal comes; what dies is started again."""
+    """Runs children until all are done or a signal comes; what dies is started again."""
 
-    def __init__(self, argv: Sequence[str], number: int, *, drains: bool) -> None:
+    def __init__(self, argv: Sequence[str], number: int) -> None:
         self._children = [Child(argv) for _ in range(number)]
-        self._drains = drains
         self._stopping = False
 
     def run(self) -> int:
@@ -102,14 +102,14 @@ class Supervisor:
         return worst
 
     def _after(self, child: Child, code: int) -> int:
-        if self._stopping or (code == 0 and self._drains):
+        if self._stopping or code == ExitCode.OK:  # drained, or told to stop
             return abs(code)
         if code == Exit.USAGE:  # it will not get better by trying
             self._stop()
             return code
-        if code:
+        if code != ExitCode.RECYCLE:
             say(f"a worker process ended with code {code}; starting another", tone="warn")
-        child.start_again(at_once=code == 0)
+        child.start_again(at_once=code == ExitCode.RECYCLE)
         return 0
 
     def _stop(self) -> None:

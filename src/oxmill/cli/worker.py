@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from oxmill.cli.framework import Command
 from oxmill.cli.output import pairs, say
 from oxmill.cli.session import Session
-from oxmill.cli.supervise import Supervisor, follow_supervisor, oxmill
+from oxmill.cli.supervise import PARENT, Supervisor, follow_supervisor, oxmill
 from oxmill.cli.version import versions
 from oxmill.observe.log import Style, set_up_logging
 from oxmill.rules.duration import spell
@@ -64,9 +65,10 @@ def command(session: Session, /, *, place: str | None, processes: int, **given: 
     """
     if place is not None:
         session.given = place
-    if processes > 1:
+    recycled = given["max_jobs"] or given["max_rss"]
+    if processes > 1 or (recycled and PARENT not in os.environ):
         words = [*argv(given), *session.words()]
-        return Supervisor(oxmill("worker", *words), processes, drains=given["drain"]).run()
+        return Supervisor(oxmill("worker", *words), processes).run()
     return run_worker(session, given)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from oxmill.model.info import QueueInfo, WorkerInfo
 from oxmill.model.job import Job, Reason
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.rules.duration import spell
+
+
+PLAIN_ITEM: Final = "oxmill:bytes"
+"""The task name of items of a plain work queue, which no worker runs."""
 
 
 class Situation(Value, frozen=True):
@@ -164,6 +170,8 @@ def _rule(rule: Rule, now: Micros) -> Gate:
 
 def _workers(at: Situation) -> tuple[Gate, ...]:
     job = at.job
+    if job.task == PLAIN_ITEM:
+        return (Gate(name="holder", open=True, detail="a client leases it in its turn"),)
     serving = [worker for worker in at.workers if job.queue in worker.queues]
     if not serving:
         served = sorted({queue for worker in at.workers for queue in worker.queues})
