@@ -11,7 +11,6 @@ from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.rules.duration import spell
 
-
 PLAIN_ITEM: Final = "oxmill:bytes"
 """The task name of items of a plain work queue, which no worker runs."""
 
