@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from oxmill.errors import BadInput, BadSchedule, NotSupported
 from oxmill.maintenance.service import Service
-from oxmill.model.schedule import Fire, ListSchedules, ScheduleInfo
+from oxmill.model.schedule import Fire, ListSchedules, PutSchedules, Schedule, ScheduleInfo
 from oxmill.model.settings import SECOND
 from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
@@ -31,13 +32,30 @@ class Scheduler(Service):
 
     name: ClassVar[str] = "scheduler"
 
-    def __init__(self, driver: Driver, bus: Bus, every: float = LOOK_EVERY) -> None:
-        super().__init__(driver, bus, every)
+    def __init__(
+        self,
+        driver: Driver,
+        bus: Bus,
+        declared: Sequence[Schedule] = (),
+        *,
+        firing: bool = True,
+    ) -> None:
+        super().__init__(driver, bus, LOOK_EVERY)
+        self._declared = tuple(declared)
+        self._firing = firing
         self._next: dict[str, Micros] = {}
         self._overview_at = float("-inf")
 
     async def run_once(self) -> float | None:
-        """Fire what is due; the seconds until the next tick that is known."""
+        """Put the schedules that code declares, once; then fire what is due. The seconds until the
+        next tick that is known."""
+        if self._declared:
+            request = PutSchedules(put=self._declared, author="code")
+            await self.driver.arun(self.driver.scheduling.put_schedules(request))
+            self._declared = ()
+        if not self._firing:
+            self.stop()
+            return None
         plan = self.driver.scheduling.schedules(ListSchedules(due_only=True))
         found = await self.driver.arun(plan)
         more = False

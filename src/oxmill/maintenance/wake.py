@@ -19,8 +19,8 @@ class Wake:
         """End the wait, or the next one. In the event loop's thread only."""
         self._rung = True
         waiter = self._waiter
-        if waiter is not None:
-            _finish(waiter)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def ring_from_thread(self) -> None:
         """The same from any thread."""

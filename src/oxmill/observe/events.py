@@ -16,8 +16,9 @@ class Happening(Value, frozen=True):
 
 
 class WorkerStarted(Happening, frozen=True):
-    """The worker is about to make its first claim."""
+    """The worker is about to make its first claim. The log has five lines for people instead."""
 
+    level: ClassVar[int] = logging.DEBUG
     words: ClassVar[str] = "worker started"
     worker: str
     store: str

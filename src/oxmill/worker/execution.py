@@ -28,7 +28,7 @@ from oxmill.rules.duration import spell
 from oxmill.worker.hooks import with_hooks
 from oxmill.worker.lanes.choice import LaneChoice, Lanes
 from oxmill.worker.lanes.in_process import EndedElsewhere
-from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.lanes.lane import AnyTask
 from oxmill.worker.middleware import Middleware
 from oxmill.worker.runs import Run, Why
 
@@ -52,7 +52,7 @@ class Execution:
         Never raises: whatever the task does becomes an outcome.
         """
         job = run.job
-        task = self._registry.find(job.task)
+        task = self.find(job)
         if task is None:
             return self._put_off(job)
         try:
@@ -66,10 +66,19 @@ class Execution:
         if job.timeout is not None:
             run.limit = partial(self._start_timeout, run, job.timeout / SECOND)
         try:
-            value = await self._call(run, task, arguments)
+            lane = run.lane = self._lanes.of(task)
+            if self.middleware:
+                call = partial(lane.call, run, task, arguments)
+                value = await with_hooks(self.middleware, context, call)
+            else:
+                value = await lane.call(run, task, arguments)
         except BaseException as error:  # noqa: BLE001 - even SystemExit is an outcome of the task's
             return self.raised(run, task, error)
         return self._returned(run, task, value)
+
+    def find(self, job: LeasedJob) -> AnyTask | None:
+        """The task that the job names, if it is declared here."""
+        return self._registry.find(job.task)
 
     def _put_off(self, job: LeasedJob) -> Settlement:
         settlement = settle.unknown_task(job)
@@ -84,13 +93,6 @@ class Execution:
     def _start_timeout(self, run: Run, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         run.timer = loop.call_later(seconds, self.halt, run, Why.TIMEOUT)
-
-    async def _call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
-        lane = run.lane = self._lanes.of(task)
-        if self.middleware and run.context is not None:
-            call = partial(lane.call, run, task, arguments)
-            return await with_hooks(self.middleware, run.context, call)
-        return await lane.call(run, task, arguments)
 
     def _returned(self, run: Run, task: AnyTask, value: Any) -> Settlement | None:
         if run.lost:

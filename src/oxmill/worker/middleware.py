@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any
 
 from oxmill.model.job import NewJob
 from oxmill.queue.context import Context
+
+Lifespan = Callable[[], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
+"""Gives a context manager, async or plain, that is open as long as the worker: for a pool, a client,
+a model in memory. What it yields is `current().resources` in every run."""
 
 
 class Middleware:

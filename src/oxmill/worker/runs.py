@@ -93,10 +93,15 @@ class Run(Hold):
         return True
 
     def unsaved(self) -> bytes | None:
-        """Progress that no renewal has carried to the store yet."""
-        if self.carried is not None:
+        """Progress that no renewal has carried to the store yet. Never raises: a cursor that is no
+        JSON must not cost a lease."""
+        if self.carried is not None or self.context is None:
             return self.carried
-        return None if self.context is None else self.context.unsaved()
+        try:
+            return self.context.unsaved()
+        except Exception:
+            self.context.log.exception("progress cannot be written as JSON and is not stored")
+            return None
 
     def mark_saved(self, progress: bytes) -> None:
         """This progress has reached the store."""

@@ -1,0 +1,190 @@
+"""The turn: settle what has piled up, claim what the free slots can take, in one round trip."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from random import getrandbits
+from typing import Any, Final
+
+from oxmill.errors import StoreError
+from oxmill.maintenance.trouble import FATAL, Trouble
+from oxmill.maintenance.wake import Wake
+from oxmill.model.claim import Claim, Claimed
+from oxmill.model.settings import SECOND
+from oxmill.observe.bus import Bus
+from oxmill.observe.metrics import Metrics
+from oxmill.rules.polling import poll_interval
+from oxmill.rules.settle import released
+from oxmill.store.bells import SilentDoorbell
+from oxmill.store.capabilities import Capability
+from oxmill.store.driver import Driver
+from oxmill.store.plan import Plan, together
+from oxmill.worker.config import WorkerConfig
+from oxmill.worker.executor import Executor
+from oxmill.worker.settler import Batch, Settler
+
+_LOG: Final = logging.getLogger("oxmill.worker")
+SOONEST: Final = 0.002
+"""Seconds between two looks that find nothing, however due something seems to be."""
+
+
+class Claimer:
+    """Keeps the slots full, and the store told.
+
+    A turn takes what there is and never waits for more: while it is on its way, the last batch runs
+    and settlements pile up for the next turn. So batches are as large as the load makes them.
+    """
+
+    def __init__(
+        self, driver: Driver, config: WorkerConfig, executor: Executor, settler: Settler, bus: Bus
+    ) -> None:
+        self.worker = ""
+        self.queues: tuple[str, ...] = ()
+        self.metrics = Metrics()
+        self.on_idle: Callable[[], None] | None = None
+        """Called when nothing runs, nothing is to be settled, and no claim brings anything."""
+        self.owing_since: float | None = None
+        """Since when a turn has been due that the store has not answered, however often it was
+        tried; `None` while claims make progress."""
+        self.turn_since: float | None = None
+        """Since when the present turn has been on its way."""
+        self.started = 0
+        """Jobs started."""
+        self._driver = driver
+        self._config = config
+        self._executor = executor
+        self._settler = settler
+        self._claiming = True
+        self._closing = False
+        self._wake = Wake()
+        self._hurry = Wake()
+        self._trouble = Trouble("claimer", bus)
+        # Half of the slots at most, so that the next claim is on its way while this one runs.
+        half = (config.slots + 1) // 2
+        self._most = min(half, driver.bounds.claim_jobs)
+        self._cost = 0.0  # of a look that finds nothing, in seconds
+        self._bell = Capability.DOORBELL in driver.capabilities and not isinstance(
+            driver.doorbell, SilentDoorbell
+        )
+        executor.on_conclusion = self._wake.ring
+
+    # -- what others say ---------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """There may be work."""
+        self._wake.ring()
+
+    def set_claiming(self, *, claiming: bool) -> None:
+        """Claim no more, or claim again. Runs and settlements go on."""
+        if claiming != self._claiming and not self._closing:
+            self._claiming = claiming
+            self._wake.ring()
+
+    def close(self) -> None:
+        """Claim no more; end when nothing runs and everything is settled."""
+        self._closing = True
+        self._claiming = False
+        self._wake.ring()
+        self._hurry.ring()
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Take turn after turn until closed and done."""
+        while not (self._closing and not self._executor.running and not self._settler.open):
+            try:
+                pause = await self._turn()
+            except FATAL:
+                raise
+            except StoreError as error:
+                await self._hurry.wait(self._trouble.met(error))
+            except Exception as error:  # noqa: BLE001 - a worker that dies of a surprise goes quiet
+                _LOG.exception("a turn failed and will be tried again")
+                await self._hurry.wait(self._trouble.met(error))
+            else:
+                if pause > 0:
+                    await self._wake.wait(pause)
+
+    async def _turn(self) -> float:
+        """One round trip, if there is anything to say; the seconds to wait for more."""
+        batch, room = self._settler.take(), self._room()
+        if batch is None and room == 0:
+            self._say_if_idle()
+            return self._config.poll_most / SECOND
+        sent = self.turn_since = time.monotonic()
+        self.owing_since = self.owing_since or sent
+        try:
+            settled, claimed = await self._perform(batch, room)
+        except Exception as error:
+            if batch is None:
+                raise
+            if isinstance(error, StoreError):
+                self._settler.put_back(batch)
+                raise
+            # Something in it cannot be stored, and must not keep the others from being settled.
+            await self._settler.one_by_one(batch)
+            return SOONEST
+        finally:
+            self.turn_since = None
+        self.owing_since = None
+        self._trouble.over()
+        if batch is not None:
+            self._settler.answered(batch, settled)
+        if claimed is None:
+            return self._config.poll_most / SECOND if not self._settler.open else 0.0
+        if batch is None and not claimed.jobs:
+            self._cost += (time.monotonic() - sent - self._cost) / 4
+        return self._begin(claimed, room, sent)
+
+    def _room(self) -> int:
+        if not self._claiming:
+            return 0
+        room = min(self._config.slots - len(self._executor.running), self._most)
+        most = self._config.max_jobs
+        return room if most is None else min(room, most - self.started)
+
+    async def _perform(self, batch: Batch | None, room: int) -> tuple[Any, Claimed | None]:
+        if batch is None:
+            return None, await self._driver.arun(self._claim(room))
+        if room == 0:
+            return await self._driver.arun(self._settler.plan(batch)), None
+        return await self._driver.arun(together(self._settler.plan(batch), self._claim(room)))
+
+    def _claim(self, room: int) -> Plan[Claimed]:
+        return self._driver.claiming.claim(
+            Claim(
+                queues=self.queues,
+                limit=room,
+                lease=self._config.lease,
+                worker=self.worker,
+                nonce=getrandbits(63),
+            )
+        )
+
+    def _begin(self, claimed: Claimed, room: int, sent: float) -> float:
+        """Start what was claimed; the seconds to wait before the next turn."""
+        config, jobs = self._config, claimed.jobs
+        self.metrics.claims += 1
+        if self._closing:  # the stop came while the claim was on its way
+            for job in jobs:
+                self._settler.add(released(job))
+            return 0.0
+        if jobs:
+            self.started += len(jobs)
+            self._executor.start(jobs, sent + (config.lease - config.margin) / SECOND)
+            if len(jobs) == room:
+                return 0.0
+        else:
+            self.metrics.empty_claims += 1
+            self._say_if_idle()
+        bounds = (config.poll_least / SECOND, config.poll_most / SECOND)
+        pause = poll_interval(self._cost, bell=self._bell, bounds=bounds)
+        if claimed.next_due is not None:
+            pause = min(pause, max((claimed.next_due - claimed.now) / SECOND, SOONEST))
+        return pause
+
+    def _say_if_idle(self) -> None:
+        if self.on_idle and not self._executor.running and not self._settler.open:
+            self.on_idle()

@@ -1,0 +1,122 @@
+"""The agents of one worker, made and tied together in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from oxmill.errors import BadConfig
+from oxmill.maintenance.pruner import Pruner
+from oxmill.maintenance.scheduler import Scheduler
+from oxmill.maintenance.service import Service
+from oxmill.maintenance.sweeper import Sweeper
+from oxmill.model.schedule import Schedule
+from oxmill.model.settings import SECOND
+from oxmill.observe.bus import Bus
+from oxmill.observe.metrics import Metrics
+from oxmill.queue.registry import Registry
+from oxmill.store.doorbell import CONTROL, work
+from oxmill.store.driver import Driver
+from oxmill.worker.beat import Heartbeat
+from oxmill.worker.claimer import Claimer
+from oxmill.worker.config import WorkerConfig
+from oxmill.worker.execution import Execution
+from oxmill.worker.executor import Executor
+from oxmill.worker.lanes.choice import Lanes
+from oxmill.worker.listener import Listener
+from oxmill.worker.messages import Hello
+from oxmill.worker.middleware import Lifespan, Middleware
+from oxmill.worker.renewer import Renewer
+from oxmill.worker.settler import Settler
+from oxmill.worker.systemd import Systemd
+from oxmill.worker.watchdog import Watchdog
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Who does what: claim, run, settle, renew, beat, watch; and what is done at intervals."""
+
+    bus: Bus
+    metrics: Metrics
+    lanes: Lanes
+    executor: Executor
+    settler: Settler
+    claimer: Claimer
+    renewer: Renewer
+    beat: Heartbeat
+    watchdog: Watchdog
+    systemd: Systemd
+    services: tuple[Service, ...]
+
+
+class Extras(TypedDict, total=False):
+    """What a worker may be given besides its store, tasks and configuration."""
+
+    schedules: Sequence[Schedule]
+    """Put into the store at the start."""
+    middleware: Sequence[Middleware]
+    lifespan: Lifespan | None
+    app_spec: str | None
+    """`module:name` of the app, for child processes to import."""
+
+
+def assemble(
+    driver: Driver, registry: Registry, config: WorkerConfig, hello: Hello | None, extras: Extras
+) -> Parts:
+    """All parts of a worker, tied together; nothing runs yet."""
+    _check_pools(registry, hello)
+    bus, metrics = Bus(), Metrics()
+    lanes = Lanes(config.slots, bus=bus, hello=hello, recycle=config.child_jobs)
+    execution = Execution(registry, lanes, bus)
+    execution.middleware, execution.bounds = tuple(extras.get("middleware", ())), driver.bounds
+    settler = Settler(driver, config.lease, bus, metrics)
+    executor = Executor(execution, settler, bus, metrics, config.patience / SECOND)
+    claimer = Claimer(driver, config, executor, settler, bus)
+    claimer.queues, claimer.metrics = config.queues or registry.queues(), metrics
+    beat = Heartbeat(driver, bus, config.beat_every / SECOND)
+    systemd = Systemd()
+    return Parts(
+        bus=bus,
+        metrics=metrics,
+        lanes=lanes,
+        executor=executor,
+        settler=settler,
+        claimer=claimer,
+        renewer=Renewer(driver, config, executor, bus, metrics),
+        beat=beat,
+        watchdog=Watchdog(claimer, bus, systemd),
+        systemd=systemd,
+        services=(
+            beat,
+            Sweeper(driver, bus, config.sweep_every / SECOND),
+            Pruner(driver, bus, config.prune_every / SECOND),
+            Scheduler(driver, bus, extras.get("schedules", ()), firing=config.scheduler),
+        ),
+    )
+
+
+def listeners(driver: Driver, parts: Parts) -> tuple[Listener, ...]:
+    """Those who wait for the doorbell: for work, and for what people ask."""
+
+    def asked() -> None:
+        parts.renewer.renew_now()
+        parts.beat.wake()
+
+    topics = [work(queue) for queue in parts.claimer.queues]
+    return (
+        Listener(driver, parts.bus, topics, parts.claimer.wake),
+        Listener(driver, parts.bus, [CONTROL], asked),
+    )
+
+
+def _check_pools(registry: Registry, hello: Hello | None) -> None:
+    if hello is not None:
+        return
+    for task in registry:
+        if task.options.pool == "process":
+            raise BadConfig(
+                f"task {task.name!r} wants a child process (pool='process'), but the worker was "
+                f"not told where the app can be imported from. Start it with `oxmill worker "
+                f"--app module:app`, or give app_spec='module:app'"
+            )

@@ -1,0 +1,150 @@
+"""Keeps settlements until the store has answered them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from oxmill.errors import StoreError
+from oxmill.model.claim import Renew, Renewal
+from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
+from oxmill.model.value import Micros
+from oxmill.observe.bus import Bus
+from oxmill.observe.events import LeaseLost, OutcomeDropped
+from oxmill.observe.metrics import Metrics
+from oxmill.rules.settle import unstorable
+from oxmill.store.driver import Driver
+from oxmill.store.plan import Plan, together
+
+MOST: Final = 1_000
+"""Settlements in one batch: enough to be cheap, few enough not to hold up others."""
+_GOES_ON: Final = frozenset({Outcome.RETRY, Outcome.SNOOZE, Outcome.RELEASE})
+
+
+class Batch:
+    """Settlements on their way to the store, with progress that their next runs need."""
+
+    __slots__ = ("items", "progress")
+
+    def __init__(self, items: tuple[Settlement, ...], progress: tuple[Renewal, ...]) -> None:
+        self.items = items
+        self.progress = progress
+
+
+class Settler:
+    """Never loses a settlement silently: it is answered, or told in the log.
+
+    Settlements pile up here while the store is busy with the last batch, and go with the next one.
+    One that the store cannot take is replaced by a failure that says why.
+    """
+
+    def __init__(self, driver: Driver, lease: Micros, bus: Bus, metrics: Metrics) -> None:
+        self._driver = driver
+        self._lease = lease
+        self._bus = bus
+        self._metrics = metrics
+        self._waiting: list[Settlement] = []
+        self._progress: dict[str, Renewal] = {}
+        self._sent = 0
+
+    def add(self, settlement: Settlement, progress: bytes | None = None) -> None:
+        """Take a settlement in. Progress counts only where another run follows."""
+        self._waiting.append(settlement)
+        if progress is not None and settlement.outcome in _GOES_ON:
+            self._progress[settlement.id] = Renewal(
+                id=settlement.id, token=settlement.token, progress=progress
+            )
+
+    @property
+    def open(self) -> int:
+        """Settlements that the store has not answered yet."""
+        return len(self._waiting) + self._sent
+
+    def take(self) -> Batch | None:
+        """What has piled up, as far as it fits in one batch."""
+        waiting = self._waiting
+        if not waiting:
+            return None
+        if len(waiting) <= MOST:
+            items, self._waiting = tuple(waiting), []
+        else:
+            items, self._waiting = tuple(waiting[:MOST]), waiting[MOST:]
+        self._sent = len(items)
+        progress: tuple[Renewal, ...] = ()
+        if self._progress:
+            found = (self._progress.pop(item.id, None) for item in items)
+            progress = tuple(renewal for renewal in found if renewal is not None)
+        return Batch(items, progress)
+
+    def plan(self, batch: Batch) -> Plan[Any]:
+        """The plan that settles a batch, progress first."""
+        settle = self._driver.settling.settle(Settle(items=batch.items))
+        if not batch.progress:
+            return settle
+        renew = self._driver.claiming.renew(Renew(items=batch.progress, lease=self._lease))
+        return together(renew, settle)
+
+    def answered(self, batch: Batch, answer: Any) -> None:
+        """The store has performed the batch's plan."""
+        self._sent = 0
+        self._metrics.settled += len(batch.items)
+        answers: tuple[Settled, ...] = answer[1] if batch.progress else answer
+        for item, settled in zip(batch.items, answers, strict=True):
+            if settled.ruling is not Ruling.WON:
+                self._lost(item)
+
+    def put_back(self, batch: Batch) -> None:
+        """The store has not answered: the batch waits for another try, before all others."""
+        self._sent = 0
+        self._waiting[:0] = batch.items
+        self._progress.update({renewal.id: renewal for renewal in batch.progress})
+
+    async def one_by_one(self, batch: Batch) -> None:
+        """The store refused the batch for what is in it: find the culprit, and settle the rest."""
+        self._sent = 0
+        for index, item in enumerate(batch.items):
+            try:
+                await self._settle(item)
+            except StoreError:
+                self.put_back(Batch(batch.items[index:], batch.progress))
+                raise
+
+    async def _settle(self, item: Settlement) -> None:
+        settling = self._driver.settling
+        try:
+            answers = await self._driver.arun(settling.settle(Settle(items=(item,))))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a driver says about odd content
+            try:
+                told = Settle(items=(unstorable(item, error),))
+                answers = await self._driver.arun(settling.settle(told))
+            except StoreError:
+                raise
+            except Exception as trouble:  # noqa: BLE001 - told, and left to the lease's end
+                self.dropped(item, trouble)
+                return
+        self._metrics.settled += 1
+        if answers[0].ruling is not Ruling.WON:
+            self._lost(item)
+
+    def drop_all(self, error: BaseException) -> int:
+        """The worker goes and the store does not answer: say which outcomes are lost."""
+        waiting, self._waiting = self._waiting, []
+        for item in waiting:
+            self.dropped(item, error)
+        return len(waiting)
+
+    def dropped(self, item: Settlement, error: BaseException) -> None:
+        """Say that an outcome is lost: its job runs again when the lease ends."""
+        self._bus.emit(
+            OutcomeDropped(
+                job=item.id,
+                attempt=item.token.attempt,
+                outcome=item.outcome,
+                error=f"{type(error).__name__}: {error}",
+            )
+        )
+
+    def _lost(self, item: Settlement) -> None:
+        self._metrics.leases_lost += 1
+        self._bus.emit(LeaseLost(job=item.id, attempt=item.token.attempt, at="settlement"))

@@ -1,0 +1,115 @@
+"""Notices when the worker does not make progress, from a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Final
+
+from oxmill.observe.bus import Bus
+from oxmill.observe.events import LoopBlocked, ReadinessChanged
+from oxmill.worker.claimer import Claimer
+from oxmill.worker.systemd import Systemd
+
+CHECK_EVERY: Final = 0.1
+BLOCKED: Final = 0.25
+"""Seconds that the event loop may be held up before its stack is logged."""
+STALLED: Final = 10.0
+"""Seconds without an answer to a turn after which the worker is not ready."""
+HUNG: Final = 120.0
+"""Seconds that one turn may be on its way. Every wait of a driver is shorter: this is a fault."""
+
+
+class Watchdog:
+    """Logs what blocks the event loop, judges readiness, and reports what can only be a fault.
+
+    Ready means that claims make progress. It also ends the worker when the supervisor that started
+    it is gone.
+    """
+
+    def __init__(self, claimer: Claimer, bus: Bus, systemd: Systemd) -> None:
+        self.ready = False
+        self.reason = "starting"
+        """Why the worker is not ready."""
+        self.on_fault: Callable[[str, BaseException], None] | None = None
+        self.on_orphaned: Callable[[], None] | None = None
+        self._claimer = claimer
+        self._bus = bus
+        self._systemd = systemd
+        self._ticked = time.monotonic()
+        self._told = False
+        self._alive_at = 0.0
+        self._parent = os.getppid()
+        self._ended = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Watch the running loop, which this is called in."""
+        self._loop = asyncio.get_running_loop()
+        self._loop_thread = threading.get_ident()
+        self._tick()
+        threading.Thread(target=self._watch, name="oxmill-watchdog", daemon=True).start()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._ended.set()
+        self.ready, self.reason = False, "stopped"
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tick(self) -> None:
+        """In the loop's thread: it is not blocked."""
+        self._ticked = now = time.monotonic()
+        if self._loop is not None:
+            self._timer = self._loop.call_later(CHECK_EVERY, self._tick)
+        since = self._claimer.turn_since
+        if since is not None and now - since > HUNG and self.on_fault is not None:
+            self.on_fault("claimer", TimeoutError(f"a turn has not ended for {HUNG:g} s"))
+
+    def _watch(self) -> None:
+        last = time.monotonic()
+        while not self._ended.wait(CHECK_EVERY):
+            now = time.monotonic()
+            if now - last > CHECK_EVERY + BLOCKED:
+                # The whole process stood still (SIGSTOP, a suspended machine), not the loop alone.
+                self._ticked = now
+            last = now
+            self._look_at_loop(now)
+            self._judge(now)
+            if self.on_orphaned is not None and os.getppid() != self._parent:
+                self.on_orphaned()
+
+    def _look_at_loop(self, now: float) -> None:
+        behind = now - self._ticked
+        if behind < BLOCKED:
+            self._told = False
+        elif not self._told:
+            self._told = True
+            frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - no other way
+            stack = "" if frame is None else "".join(traceback.format_stack(frame))
+            self._bus.emit(LoopBlocked(seconds=behind, stack=stack))
+
+    def _judge(self, now: float) -> None:
+        owing = self._claimer.owing_since
+        if now - self._ticked > STALLED:
+            ready, reason = False, "the event loop is blocked"
+        elif owing is not None and now - owing > STALLED:
+            ready, reason = False, f"the store has not answered for {now - owing:.0f} s"
+        else:
+            ready, reason = True, ""
+        if ready != self.ready:
+            self.ready, first = ready, self.reason == "starting"
+            self.reason = reason
+            if not first:
+                self._bus.emit(ReadinessChanged(ready=ready, reason=reason))
+        wanted = self._systemd.alive_every
+        if ready and wanted is not None and now - self._alive_at >= wanted:
+            self._alive_at = now
+            self._systemd.alive()
