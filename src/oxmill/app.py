@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from oxmill.connect import Mode, connect, store_url
+from oxmill.model.job import NewJob
 from oxmill.queue.bulk import Loaded, enqueue_all, load_all
 from oxmill.queue.call import Call
 from oxmill.queue.client import Client
@@ -15,6 +18,7 @@ from oxmill.queue.declaring import Declaring
 from oxmill.queue.handle import Job
 from oxmill.queue.ids import IdSource
 from oxmill.queue.looking import Looking
+from oxmill.queue.naming import place_of
 from oxmill.queue.options import Defaults, TaskOptions, with_options
 from oxmill.queue.work import Queue
 from oxmill.store.driver import Driver
@@ -22,7 +26,9 @@ from oxmill.store.roles.installing import Migrate, Version
 
 if TYPE_CHECKING:
     from oxmill.testing.harness import Testing
+    from oxmill.worker.config import WorkerOptions
     from oxmill.worker.middleware import Lifespan, Middleware
+    from oxmill.worker.worker import Worker
 
 R = TypeVar("R")
 
@@ -56,6 +62,7 @@ class App(Declaring, Looking):
         self._mode: Mode = options.get("mode", "durable")
         self._doorbell = options.get("doorbell", True)
         client = Client(self._open, IdSource())
+        client.on_enqueue = _enqueue_hooks(self.middleware)
         Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
         Looking.__init__(self, client)
         self.control = Control(client)
@@ -110,9 +117,41 @@ class App(Declaring, Looking):
             registry=self.registry,
             schedules=self.schedules,
             middleware=self.middleware,
+            lifespan=self.lifespan,
             open_store=lambda clock: connect("memory://", clock=clock),
         )
         return Testing(subject, start)
+
+    def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
+        """A worker for this app's tasks and schedules; `.run()` blocks until it is stopped."""
+        from oxmill.worker.config import worker_config  # noqa: PLC0415 - producers need no worker
+        from oxmill.worker.worker import Worker  # noqa: PLC0415
+
+        children = any(task.options.pool == "process" for task in self.registry)
+        return Worker(
+            self.driver,
+            self.registry,
+            worker_config(**options),
+            schedules=self.schedules,
+            middleware=self.middleware,
+            lifespan=self.lifespan,
+            app_spec=place_of(self) if children else None,
+        )
+
+    @contextmanager
+    def running(self, **options: Unpack[WorkerOptions]) -> Iterator[Worker]:
+        """A worker in a thread of this process, for scripts, notebooks and small programs: it works
+        while the block runs, and has drained when it is left."""
+        from oxmill.observe.events import WorkerStarted  # noqa: PLC0415 - as above
+
+        worker = self.worker(**options)
+        thread = Background(worker.run)
+        worker.bus.subscribe(lambda _: thread.started.set(), WorkerStarted)
+        with thread:
+            try:
+                yield worker
+            finally:
+                worker.stop("the block has ended")
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -146,6 +185,50 @@ class App(Declaring, Looking):
         if driver.run(driver.installing.version(Version())).pending:
             driver.run(driver.installing.migrate(Migrate()))
         return driver
+
+
+class Background:
+    """A call in a thread: entering waits until it has started, leaving until it has ended. What it
+    raises is raised here."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.started = threading.Event()
+        self._call = call
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="oxmill-worker", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.started.wait()
+        self._raise()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._thread.join()
+        self._raise()
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits for it
+            self._error = error
+        finally:
+            self.started.set()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _enqueue_hooks(middleware: Sequence[Middleware]) -> list[Callable[[NewJob], NewJob]]:
+    """The hooks that do something: the others would cost every enqueue a call."""
+    if not middleware:
+        return []
+    from oxmill.worker.middleware import Middleware  # noqa: PLC0415 - its users have imported it
+
+    return [
+        each.on_enqueue for each in middleware if type(each).on_enqueue is not Middleware.on_enqueue
+    ]
 
 
 async def _in_thread(act: Callable[[], Any]) -> None:

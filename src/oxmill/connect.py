@@ -63,9 +63,10 @@ def connect(
 
         return open_memory(clock=clock, doorbell=doorbell)
     if scheme == "sqlite":
+        path = sqlite_path(place)
         from oxmill.drivers.sqlite.driver import open_sqlite  # noqa: PLC0415 - one of many
 
-        return open_sqlite(sqlite_path(place), clock=clock, doorbell=doorbell, mode=mode)
+        return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
     raise BadConfig(_unknown(place, scheme))
 
 

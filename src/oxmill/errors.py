@@ -97,8 +97,8 @@ class JobError(OxmillError):
         self.job_id = job_id
         self.message = message
 
-    def __reduce__(self) -> tuple[type[JobError], tuple[str, str]]:
-        return type(self), (self.job_id, self.message)
+    def __reduce__(self) -> tuple[type[JobError], tuple[str, str], dict[str, object]]:
+        return type(self), (self.job_id, self.message), self.__dict__
 
 
 class JobFailed(JobError):

@@ -18,6 +18,15 @@ def task_name(fn: Callable[..., Any]) -> str:
     return f"{_main_module() if module == '__main__' else module}:{fn.__qualname__}"
 
 
+def place_of(thing: object) -> str | None:
+    """`module:name` under which another process can import this very object, if it can."""
+    for name, module in list(sys.modules.items()):
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            if value is thing and attribute.isidentifier():
+                return f"{_main_module() if name == '__main__' else name}:{attribute}"
+    return None
+
+
 def _main_module() -> str:
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)

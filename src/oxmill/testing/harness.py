@@ -30,7 +30,7 @@ from oxmill.testing.assertions import AnyTask, calls_like, describe
 from oxmill.testing.clock import VirtualClock
 from oxmill.testing.runner import Runner
 from oxmill.testing.waiting import WorkingDoorbell
-from oxmill.worker.middleware import Middleware
+from oxmill.worker.middleware import Lifespan, Middleware
 
 T = TypeVar("T")
 
@@ -42,6 +42,7 @@ class Subject(Value, frozen=True):
     registry: Registry
     schedules: tuple[Schedule, ...]
     middleware: tuple[Middleware, ...]
+    lifespan: Lifespan | None
     open_store: Callable[[Callable[[], Micros]], Driver]
     """A fresh store in memory on the clock given."""
 
@@ -76,7 +77,7 @@ class Testing:
         self._stack.callback(driver.close)
         bell = WorkingDoorbell(driver.doorbell, self.run_all, self.arun_all)
         self._driver = replace(driver, doorbell=bell)
-        self._runner = Runner(self._driver, subject.registry, subject.middleware)
+        self._runner = Runner(self._driver, subject.registry, subject.middleware, subject.lifespan)
         self._scheduler = Scheduler(self._driver, Bus())
         self._sweeper = Sweeper(self._driver, Bus(), every=1)
         self._driver.run(driver.scheduling.put_schedules(PutSchedules(put=subject.schedules)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 from oxmill.errors import OxmillError
 from oxmill.model.claim import Claim, Hold, Renew, Renewal
@@ -19,7 +21,8 @@ from oxmill.store.driver import Driver
 from oxmill.worker.execution import Execution
 from oxmill.worker.lanes.choice import Lanes
 from oxmill.worker.lanes.lane import AnyTask, Lane
-from oxmill.worker.middleware import Middleware
+from oxmill.worker.lifespan import living
+from oxmill.worker.middleware import Lifespan, Middleware
 from oxmill.worker.runs import Run, Why
 
 _LEASE = 3600 * SECOND
@@ -43,11 +46,16 @@ class Runner:
     """Claims, runs and settles one job at a time, so that the order is the store's."""
 
     def __init__(
-        self, driver: Driver, registry: Registry, middleware: tuple[Middleware, ...] = ()
+        self,
+        driver: Driver,
+        registry: Registry,
+        middleware: Sequence[Middleware] = (),
+        lifespan: Lifespan | None = None,
     ) -> None:
         self._driver = driver
         self._registry = registry
         self._middleware = middleware
+        self._lifespan = lifespan
         self._nonces = count(1)
 
     async def run_due(self, limit: int) -> int:
@@ -57,18 +65,27 @@ class Runner:
         execution.middleware = self._middleware
         execution.bounds = self._driver.bounds
         execution.chance = _middle
-        ran = 0
         try:
+            return await self._as_worker(execution, limit)
+        finally:
+            lanes.close()
+
+    async def _as_worker(self, execution: Execution, limit: int) -> int:
+        """Lifespan and hooks around it all, as in a worker that starts, drains and stops."""
+        async with living(self._lifespan) as resources:
+            for each in self._middleware:
+                await each.on_start()
+            ran = 0
             while (job := await self._claim()) is not None:
-                await self._perform(execution, job)
-                ran += 1
                 if ran == limit:
                     raise Endless(
                         f"{limit} jobs ran and more are due; does a task enqueue itself? Give "
                         f"run_all(limit=...) if that many are meant"
                     )
-        finally:
-            lanes.close()
+                await self._perform(execution, job, resources)
+                ran += 1
+            for each in reversed(self._middleware):
+                await each.on_stop()
         return ran
 
     async def _claim(self) -> LeasedJob | None:
@@ -90,13 +107,13 @@ class Runner:
         taken = {item.queue for item in items.jobs}
         return tuple(queue.name for queue in seen.items if queue.name not in taken)
 
-    async def _perform(self, execution: Execution, job: LeasedJob) -> None:
+    async def _perform(self, execution: Execution, job: LeasedJob, resources: Any) -> None:
         loop = asyncio.get_running_loop()
 
         def renew_soon() -> None:
             loop.call_soon_threadsafe(self._renew, run)
 
-        run = Run(job, renew_soon=renew_soon)
+        run = Run(job, renew_soon=renew_soon, resources=resources)
         performing = run.task = asyncio.create_task(execution.perform(run))
         settlement = await performing
         run.ended = True
