@@ -1,0 +1,199 @@
+"""What one operation changes about jobs: decided in memory, then written in few statements."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from oxmill.drivers.sqlite.rows import Standing, extras_in, failure_text, json_text, labels
+from oxmill.drivers.sqlite.steps import Many, Statement
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sqlite.uniques import Keys, load_keys
+from oxmill.model.settings import QueueSettings
+from oxmill.model.settlement import Failure, Outcome
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+from oxmill.store.plan import Steps, ask
+
+_DEFAULTS = QueueSettings()
+
+
+def draw_numbers(n: int) -> Steps[Iterator[int]]:
+    """So many new numbers, in ascending order."""
+    rows = yield from ask(Statement("draw_numbers", {"n": n}))
+    last = rows[0][0]
+    return iter(range(last - n + 1, last + 1))
+
+
+class Changes:
+    """The jobs that an operation changes, with everything that follows from it.
+
+    The rules of the contract that several operations share stand here: what it means for a job to
+    end, to line up, to be removed.
+    """
+
+    def __init__(self, now: Micros, keys: Keys, settings: dict[str, QueueSettings]) -> None:
+        self.now = now
+        self.keys = keys
+        self.tally = Tally()
+        self.gained: dict[str, None] = {}
+        """Queues that have gained waiting jobs."""
+        self._settings = settings
+        self._changed: dict[int, Standing] = {}
+        self._joining: dict[int, Standing] = {}
+        self._removed: list[Standing] = []
+        self._completed: defaultdict[Micros, list[int]] = defaultdict(list)
+        self._attempts: list[tuple[Any, ...]] = []
+        self._undone: list[tuple[int, int]] = []
+        self._events: list[tuple[Micros, str, str, str, str]] = []
+
+    def tell(self, kind: str, target: str, *, author: str = "", detail: str = "") -> None:
+        """Record an event."""
+        self._events.append((self.now, kind, target, author, detail))
+
+    def move(self, job: Standing, state: State) -> None:
+        """The job is in another state from now on."""
+        self.tally.move(job.queue, job.state, state)
+        job.state = state
+        self.touch(job)
+
+    def touch(self, job: Standing) -> None:
+        """Something about the job has changed."""
+        self._changed[job.seq] = job
+
+    def line_up(self, job: Standing, due_at: Micros) -> None:
+        """To the end of the line, or among the scheduled if it is not due yet."""
+        job.due_at = due_at
+        if due_at > self.now:
+            self.move(job, State.SCHEDULED)
+            return
+        self.move(job, State.WAITING)
+        self._joining[job.seq] = job
+        self.gained[job.queue] = None
+
+    def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
+        """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
+        if outcome == Outcome.COMPLETE and error is None:
+            if job.last_outcome is not None:
+                self._undone.append((job.seq, job.attempt))
+        else:
+            self._attempts.append(
+                (
+                    job.seq,
+                    job.attempt,
+                    job.worker or "",
+                    job.claimed_at or 0,
+                    self.now,
+                    outcome,
+                    failure_text(error),
+                )
+            )
+        job.last_outcome = outcome
+
+    def end(self, job: Standing, state: State, reason: str | None) -> None:
+        """A job ends: its key goes on, its end is counted, and its retention starts."""
+        self.tally.add(job.queue, job.state, -1)
+        self.tally.add(job.queue, state, 1, 1)
+        job.state = state
+        job.reason = reason
+        job.ended_at = self.now
+        if state is State.FAILED:
+            self.tell("failed", job.id, detail=reason or "")
+        self._pass_key_on(job)
+        keep = self._keep(job)
+        job.prune_at = self.now + keep
+        if keep == 0:
+            self.remove(job)
+        elif state is State.SUCCEEDED and job.result is None and job.error is None:
+            self._completed[job.prune_at].append(job.seq)
+        else:
+            self.touch(job)
+
+    def purge(self, job: Standing) -> None:
+        """A job goes, whatever it was about to do, and lets go of its key altogether."""
+        self._pass_key_on(job)
+        self.keys.forget(job)
+        self.remove(job)
+
+    def remove(self, job: Standing) -> None:
+        """A job goes, with its history and fields."""
+        self.tally.add(job.queue, job.state, -1)
+        self._removed.append(job)
+
+    def _pass_key_on(self, job: Standing) -> None:
+        heir = self.keys.inherit(job, self.now)
+        if heir is not None:
+            heir.reason = None
+            self.line_up(heir, heir.due_at)
+
+    def _keep(self, job: Standing) -> Micros:
+        if job.keep is not None:
+            return job.keep
+        settings = self._settings.get(job.queue, _DEFAULTS)
+        if job.state is State.SUCCEEDED:
+            return settings.keep_succeeded
+        return settings.keep_failed if job.state is State.FAILED else settings.keep_cancelled
+
+    def write(self) -> Steps[None]:
+        """Write everything down."""
+        for job in self._removed:
+            self._changed.pop(job.seq, None)
+            self._joining.pop(job.seq, None)
+        joining = [job for job in self._joining.values() if job.state is State.WAITING]
+        if joining:
+            for job, place in zip(joining, (yield from draw_numbers(len(joining))), strict=True):
+                job.place = place
+        if self._undone:
+            yield from ask(Many("drop_attempt", self._undone))
+        if self._attempts:
+            yield from ask(Many("add_attempts", self._attempts))
+        for prune_at, seqs in self._completed.items():
+            yield from ask(
+                Statement(
+                    "complete_jobs",
+                    {"seqs": json_text(seqs), "now": self.now, "prune_at": prune_at},
+                )
+            )
+        if self._changed:
+            rows = [job.written() for job in self._changed.values()]
+            yield from ask(Many("write_standing", rows))
+        yield from delete(self._removed)
+        yield from self.keys.write()
+        yield from self.tally.write()
+        if self._events:
+            yield from ask(Many("add_events", self._events))
+
+
+def delete(jobs: Iterable[Standing]) -> Steps[None]:
+    """Jobs go from the table, with their history and fields."""
+    jobs = list(jobs)
+    if not jobs:
+        return
+    # A job that was claimed once and has not lapsed has no recorded attempts.
+    past = [job.seq for job in jobs if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE]
+    found = [row for job in jobs if job.extras for row in labels(extras_in(job.extras), job.seq)]
+    if past:
+        yield from ask(Statement("drop_attempts", {"jobs": json_text(past)}))
+    if found:
+        yield from ask(Many("drop_fields", found))
+    yield from ask(Statement("delete_jobs", {"seqs": json_text(job.seq for job in jobs)}))
+
+
+def changes_to(jobs: Iterable[Standing], now: Micros) -> Steps[Changes]:
+    """A place to gather changes to these jobs, with the keys and settings that matter to them."""
+    jobs = list(jobs)
+    keyed = [job.unique_key for job in jobs if job.unique_key is not None]
+    keys = (yield from load_keys(keyed, jobs)) if keyed else Keys()
+    settings = yield from load_settings({job.queue for job in jobs if job.keep is None})
+    return Changes(now, keys, settings)
+
+
+def load_settings(queues: set[str]) -> Steps[dict[str, QueueSettings]]:
+    """The settings of these queues, as far as any were put."""
+    if not queues:
+        return {}
+    rows = yield from ask(Statement("settings_of", {"queues": json_text(queues)}))
+    return {queue: msgspec.json.decode(text, type=QueueSettings) for queue, text in rows}

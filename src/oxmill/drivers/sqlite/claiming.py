@@ -1,0 +1,210 @@
+"""Claiming in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from oxmill.drivers.sqlite.rows import (
+    extras_in,
+    json_text,
+    leased,
+    standings,
+    stored_nonce,
+)
+from oxmill.drivers.sqlite.steps import Many, Rows, Statement, operation
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sqlite.tending import LAPSE, Horizon, look_ahead, tend
+from oxmill.drivers.sqlite.uniques import load_keys
+from oxmill.errors import BadInput
+from oxmill.model.bounds import Bounds
+from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
+from oxmill.model.state import State
+from oxmill.model.unique import Until
+from oxmill.model.value import Micros
+from oxmill.store.admission import check_claim
+from oxmill.store.plan import Plan, Steps, ask
+
+
+class SqliteClaiming:
+    """Grants and prolongs leases."""
+
+    def __init__(self, clock: Callable[[], Micros], bounds: Bounds) -> None:
+        self._clock = clock
+        self._bounds = bounds
+
+    def claim(self, request: Claim) -> Plan[Claimed]:
+        """At most `limit` jobs, each to this holder only, best rank first."""
+        check_claim(request, self._bounds)
+        return self._claim(request)
+
+    @operation("claim")
+    def _claim(self, request: Claim) -> Steps[Claimed]:
+        now = self._clock()
+        queues = list(dict.fromkeys(request.queues))
+        horizons = yield from self._tended(queues, now)
+        opened = [each for each in horizons if not each.closed]
+        rows = yield from _line([each.queue for each in opened], now, request.limit)
+        yield from _grant(rows, request, now)
+        until = now + request.lease
+        return Claimed(
+            jobs=leased(rows, request.nonce),
+            now=now,
+            until=until,
+            next_due=None if len(rows) == request.limit else _next_due(opened, rows, until),
+        )
+
+    def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
+        """Those of the named jobs that `claim` could grant now, in the order named."""
+        self._check_lease(request.lease)
+        return self._claim_ids(request)
+
+    @operation("claim_ids")
+    def _claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
+        now = self._clock()
+        ids = {"ids": json_text(dict.fromkeys(request.ids))}
+        named = standings((yield from ask(Statement("standings_by_id", ids))))
+        horizons = yield from self._tended(list(dict.fromkeys(job.queue for job in named)), now)
+        opened = {each.queue for each in horizons if not each.closed}
+        found = standings((yield from ask(Statement("standings_by_id", ids))))
+        chosen = [
+            job.seq
+            for job in found
+            if job.state is State.WAITING
+            and job.queue in opened
+            and (job.attempt > 0 or job.expires_at is None or job.expires_at > now)
+        ]
+        rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)}))
+        yield from _grant(rows, request, now)
+        return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
+
+    def renew(self, request: Renew) -> Plan[Renewed]:
+        """Prolong leases whose token is still the newest."""
+        self._check_lease(request.lease)
+        return self._renew(request)
+
+    @operation("renew")
+    def _renew(self, request: Renew) -> Steps[Renewed]:
+        now = self._clock()
+        holds = yield from _renewed(request, now + request.lease)
+        return Renewed(holds=holds, now=now, until=now + request.lease)
+
+    def _tended(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+        """What comes next in these queues, once everything due there is seen to."""
+        horizons = yield from look_ahead(queues, now)
+        reached = [each for each in horizons if each.reached(now)]
+        if not reached:
+            return horizons
+        for each in reached:
+            yield from tend(each, now, self._bounds.cleanup_jobs)
+        return (yield from look_ahead(queues, now))
+
+    def _check_lease(self, lease: Micros) -> None:
+        if not 0 < lease <= self._bounds.lease:
+            raise BadInput(
+                f"a lease of {lease / 1e6:g} s is out of range; use more than 0 seconds and at "
+                f"most a day, and renew it"
+            )
+
+
+def _line(queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
+    """The best jobs in line over all these queues, in the order of their rank."""
+    if len(queues) == 1:
+        asked = {"queue": queues[0], "now": now, "most": limit}
+        return (yield from ask(Statement("line_of_one", asked)))
+    heads: list[Rows] = []
+    for queue in queues:
+        asked = {"queue": queue, "now": now, "most": limit}
+        head = yield from ask(Statement("line_heads", asked))
+        if head:
+            heads.append(head)
+    chosen = [seq for _, _, seq in islice(merge(*heads), limit)]
+    if not chosen:
+        return []
+    return (yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)})))
+
+
+def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:
+    """Put these waiting jobs under a lease."""
+    if not rows:
+        return
+    yield from ask(
+        Statement(
+            "grant",
+            {
+                "seqs": json_text(row[0] for row in rows),
+                "nonce": stored_nonce(request.nonce),
+                "worker": request.worker,
+                "now": now,
+                "lease": request.lease,
+                "until": now + request.lease,
+            },
+        )
+    )
+    tally = Tally()
+    for row in rows:
+        tally.move(row[2], State.WAITING, State.RUNNING)
+    yield from tally.write()
+    if any(row[-1] is not None for row in rows):
+        yield from _free_keys(rows, now)
+
+
+def _free_keys(rows: Sequence[Sequence[Any]], now: Micros) -> Steps[None]:
+    """Keys held only until their job has started are free."""
+    started = [
+        row for row in rows if row[-1] is not None and extras_in(row[-3]).until is Until.STARTED
+    ]
+    keys = yield from load_keys(row[-1] for row in started)
+    for row in started:
+        job = keys.jobs.get(row[1])
+        if job is not None:
+            keys.let_go(job, now)
+    yield from keys.write()
+
+
+def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | None:
+    moments = [moment for each in opened for moment in (each.due_at, each.lease_until)]
+    if rows:
+        moments.append(until)
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def _renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
+    """Judge each renewal by its token, then prolong what is held."""
+    ids = {"ids": json_text(dict.fromkeys(item.id for item in request.items))}
+    rows = (yield from ask(Statement("standings_by_id", ids))) if request.items else []
+    jobs = {job.id: job for job in standings(rows)}
+    tally = Tally()
+    kept: dict[int, None] = {}
+    back: list[tuple[int, int]] = []
+    progress: list[tuple[bytes, int]] = []
+    holds: list[Hold] = []
+    for item in request.items:
+        job = jobs.get(item.id)
+        lapsed = job is not None and job.state is State.WAITING and job.last_outcome == LAPSE
+        if (
+            job is None
+            or not job.held_under(item.token)
+            or not (lapsed or job.state is State.RUNNING)
+        ):
+            holds.append(Hold.LOST)
+            continue
+        if lapsed:
+            tally.move(job.queue, State.WAITING, State.RUNNING)
+            job.state = State.RUNNING
+            back.append((job.seq, job.attempt))
+        kept[job.seq] = None
+        if item.progress is not None:
+            progress.append((item.progress, job.seq))
+        holds.append(Hold.CANCEL if job.cancel_requested else Hold.KEPT)
+    if kept:
+        asked = {"seqs": json_text(kept), "lease": request.lease, "until": until}
+        yield from ask(Statement("prolong", asked))
+    if progress:
+        yield from ask(Many("save_progress", progress))
+    if back:
+        yield from ask(Many("drop_attempt", back))
+    yield from tally.write()
+    return tuple(holds)

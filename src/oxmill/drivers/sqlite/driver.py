@@ -1,0 +1,76 @@
+"""The SQLite driver: one file, no server, good enough for production on one host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from oxmill.drivers.sqlite.claiming import SqliteClaiming
+from oxmill.drivers.sqlite.connection import Mode, Place
+from oxmill.drivers.sqlite.enqueueing import SqliteEnqueueing
+from oxmill.drivers.sqlite.housekeeping import SqliteHousekeeping
+from oxmill.drivers.sqlite.inspecting import SqliteInspecting
+from oxmill.drivers.sqlite.installing import SqliteInstalling
+from oxmill.drivers.sqlite.scheduling import SqliteScheduling
+from oxmill.drivers.sqlite.settling import SqliteSettling
+from oxmill.drivers.sqlite.steering import SqliteSteering
+from oxmill.drivers.sqlite.transport import SqliteTransport
+from oxmill.errors import StoreRefused
+from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.model.value import Micros
+from oxmill.store.bells import LocalDoorbell, SilentDoorbell
+from oxmill.store.capabilities import Capability
+from oxmill.store.driver import Driver
+
+
+def wall_clock() -> Micros:
+    """The host's clock: all processes that use the file are on one host, so they share it."""
+    return time.time_ns() // 1_000
+
+
+def open_sqlite(
+    path: str | Path,
+    *,
+    clock: Callable[[], Micros] = wall_clock,
+    doorbell: bool = True,
+    mode: Mode = "durable",
+    bounds: Bounds = DEFAULT_BOUNDS,
+) -> Driver:
+    """A store in one file. Nothing is touched before the first use, which installs or migrates it.
+
+    In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
+    process; in `volatile`, neither is promised.
+    """
+    place = Place(_absolute(path), mode)
+    able = Capability.VIRTUAL_TIME | Capability.MANY_PROCESSES | Capability.SQL
+    if mode != "volatile":
+        able |= Capability.DURABLE
+    if doorbell:
+        able |= Capability.DOORBELL
+    return Driver(
+        name="sqlite",
+        url=f"sqlite:///{place.path}",
+        capabilities=able,
+        installing=SqliteInstalling(place),
+        enqueueing=SqliteEnqueueing(clock, bounds, able),
+        claiming=SqliteClaiming(clock, bounds),
+        settling=SqliteSettling(clock, bounds, able),
+        scheduling=SqliteScheduling(clock, bounds, able),
+        steering=SqliteSteering(clock, bounds, able),
+        inspecting=SqliteInspecting(clock, bounds),
+        housekeeping=SqliteHousekeeping(clock),
+        transport=SqliteTransport(place, clock),
+        doorbell=LocalDoorbell() if doorbell else SilentDoorbell(),
+        bounds=bounds,
+    )
+
+
+def _absolute(path: str | Path) -> Path:
+    text = str(path)
+    if not text or ":memory:" in text:
+        raise StoreRefused(
+            f"{text!r} is not a file that several threads and processes can share; give the path "
+            f"of a file, or use memory:// in tests"
+        )
+    return Path(text).absolute()

@@ -1,0 +1,173 @@
+"""Enqueueing in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oxmill.drivers.sqlite.changes import draw_numbers
+from oxmill.drivers.sqlite.intake import REFUSED, Intake, Replacement, due_of
+from oxmill.drivers.sqlite.rows import extras_in, extras_of, json_text, labels, standings
+from oxmill.drivers.sqlite.steps import Many, Statement, operation
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sqlite.uniques import load_keys
+from oxmill.model.bounds import Bounds
+from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+from oxmill.store.admission import check_new_jobs
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask
+
+Clock = Callable[[], Micros]
+Row = tuple[Any, ...]
+
+
+class SqliteEnqueueing:
+    """Takes jobs in."""
+
+    def __init__(self, clock: Clock, bounds: Bounds, able: Capability) -> None:
+        self._clock = clock
+        self._bounds = bounds
+        self._able = able
+
+    def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
+        """All jobs of the batch are stored, or none."""
+        check_new_jobs(request.jobs, self._bounds, self._able)
+        return self._enqueue(request)
+
+    @operation("enqueue")
+    def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
+        return (yield from take_in(request.jobs, self._clock()))
+
+
+def take_in(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
+    """Store a batch, or nothing of it if any of its jobs is refused."""
+    if not jobs:
+        return ()
+    if not any(job.unique for job in jobs):
+        answers = yield from _store_fresh(jobs, now)
+        if answers is not None:
+            return answers
+    return (yield from _judge_and_store(jobs, now))
+
+
+def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...] | None]:
+    """The usual case: none of the ids is taken. Otherwise nothing is stored, and there is no
+    answer."""
+    numbers = yield from draw_numbers(len(jobs))
+    tally = Tally()
+    rows: list[Row] = []
+    states: list[State] = []
+    for job, seq in zip(jobs, numbers, strict=True):
+        due_at = due_of(job, now)
+        state = State.SCHEDULED if due_at > now else State.WAITING
+        states.append(state)
+        rows.append(_row(job, seq, now, (state, due_at, None)))
+    if (yield from ask(Many("insert_job", rows))) < len(rows):
+        span = {"first": rows[0][0], "last": rows[-1][0]}
+        yield from ask(Statement("undo_drawn", span))
+        return None
+    for job, state in zip(jobs, states, strict=True):
+        tally.add(job.queue, state, 1)
+    yield from _add_labels(rows)
+    yield from tally.write()
+    return tuple(
+        [
+            Enqueued(id=job.id, verdict=Verdict.CREATED, state=state)
+            for job, state in zip(jobs, states, strict=True)
+        ]
+    )
+
+
+def _row(job: NewJob, seq: int, now: Micros, standing: tuple[State, Micros, str | None]) -> Row:
+    """The parameters of `insert_job`."""
+    state, due_at, reason = standing
+    expires_at = None if job.expires_in is None else now + job.expires_in
+    return (seq, job.id, seq, now, reason, *_content(job, state, due_at, expires_at))
+
+
+def _content(job: NewJob, state: State, due_at: Micros, expires_at: Micros | None) -> Row:
+    """What a new job says, in the order in which both statements take it."""
+    return (
+        job.queue,
+        job.task,
+        _PLAIN[state],
+        job.priority,
+        due_at,
+        expires_at,
+        job.max_attempts,
+        job.crash_limit,
+        job.keep,
+        None if job.unique is None else job.unique.key,
+        job.group,
+        extras_of(job),
+        job.payload,
+    )
+
+
+# Plain strings are bound several times as fast as members of an enumeration.
+_PLAIN = {state: state.value for state in State}
+
+
+def _add_labels(rows: Sequence[Row]) -> Steps[None]:
+    """Make new jobs findable by their fields and tags."""
+    found = [
+        label for row in rows if row[-2] is not None for label in labels(extras_in(row[-2]), row[0])
+    ]
+    if found:
+        yield from ask(Many("add_fields", found))
+
+
+def _judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
+    ids = {"ids": json_text(dict.fromkeys(job.id for job in jobs))}
+    there = standings((yield from ask(Statement("standings_by_id", ids))))
+    contents = yield from ask(Statement("contents_by_id", ids))
+    keys = yield from load_keys((job.unique.key for job in jobs if job.unique), there)
+    numbers = yield from draw_numbers(len(jobs))
+    intake = Intake(
+        now=now,
+        first=next(numbers),
+        keys=keys,
+        contents={job_id: (queue, task, payload) for job_id, queue, task, payload in contents},
+        jobs={job.id: job for job in there},
+    )
+    answers = intake.judge_all(jobs)
+    if not any(answer.verdict in REFUSED for answer in answers):
+        yield from _store(intake)
+    return answers
+
+
+def _store(intake: Intake) -> Steps[None]:
+    """Write down what was judged."""
+    rows = [
+        _row(job, made.seq, intake.now, (made.state, made.due_at, made.reason))
+        for job, made in intake.created
+    ]
+    if rows:
+        yield from ask(Many("insert_job", rows))
+        yield from _add_labels(rows)
+    if intake.replaced:
+        yield from _replace(list(intake.replaced.values()))
+    yield from intake.keys.write()
+    yield from intake.tally.write()
+
+
+def _replace(changes: list[Replacement]) -> Steps[None]:
+    joining = sum(change.joins_line for change in changes)
+    places = (yield from draw_numbers(joining)) if joining else iter(())
+    rows: list[Row] = []
+    old: list[Row] = []
+    new: list[Row] = []
+    for change in changes:
+        job = change.job
+        place = next(places) if change.joins_line else job.place
+        content = _content(change.content, job.state, job.due_at, job.expires_at)
+        rows.append((*content, place, job.seq))
+        old += labels(extras_in(change.extras_before), job.seq)
+        new += labels(extras_in(job.extras), job.seq)
+    if old:
+        yield from ask(Many("drop_fields", old))
+    yield from ask(Many("replace_content", rows))
+    if new:
+        yield from ask(Many("add_fields", new))

@@ -1,0 +1,149 @@
+"""Housekeeping in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from oxmill.drivers.sqlite.changes import Changes, delete
+from oxmill.drivers.sqlite.rows import json_text, standings
+from oxmill.drivers.sqlite.steps import Rows, Statement, operation
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sqlite.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
+from oxmill.drivers.sqlite.uniques import Keys
+from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
+from oxmill.model.settings import DAY, SECOND
+from oxmill.model.value import Micros
+from oxmill.store.plan import Steps, ask
+
+KEEP_EVENTS: Final[Micros] = 30 * DAY
+STEP_TOLERANCE: Final[Micros] = SECOND
+
+
+class SqliteHousekeeping:
+    """Bounded steps, safe when several run at once."""
+
+    def __init__(self, clock: Callable[[], Micros]) -> None:
+        self._clock = clock
+
+    @operation("sweep")
+    def sweep(self, request: Sweep) -> Steps[Swept]:
+        """Do for all queues what a claim does for its own."""
+        now, limit = self._clock(), request.limit
+        done = Tended()
+        running = json_text((yield from _queues_with("running")))
+        step = {"queues": running, "now": now, "tolerance": STEP_TOLERANCE}
+        yield from ask(Statement("cut_leases", step))
+        horizons = yield from _horizons(now)
+        lapsed = yield from _gather("lapsed", _past(horizons, "lease_until", now), now, limit)
+        yield from lapse(lapsed[:limit], now, done)
+        due = yield from _due(_past(horizons, "due_at", now), now, limit)
+        yield from fall_due(due, done)
+        late = yield from _gather("expired", _past(horizons, "expires_at", now), now, limit)
+        yield from expire(late[:limit], now, done)
+        ended_rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        return Swept(
+            lapsed=done.lapsed,
+            poisoned=done.poisoned,
+            due=done.due,
+            expired=done.expired,
+            more=len(lapsed) > limit or len(late) > limit or done.due == limit,
+            queues=tuple(sorted({*done.gained, *(target for (target,) in ended_rules)})),
+            ended=tuple(done.ended),
+        )
+
+    @operation("prune")
+    def prune(self, request: Prune) -> Steps[Pruned]:
+        """Delete ended jobs past their retention, with all that belongs to them."""
+        now = self._clock()
+        asked = {"now": now, "most": request.limit + 1}
+        jobs = standings((yield from ask(Statement("prunable", asked))))
+        gone = jobs[: request.limit]
+        tally = Tally()
+        for job in gone:
+            tally.add(job.queue, job.state, -1)
+        yield from delete(gone)
+        yield from tally.write()
+        yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
+        old = {"before": now - KEEP_EVENTS, "most": request.limit}
+        yield from ask(Statement("prune_events", old))
+        return Pruned(jobs=len(gone), more=len(jobs) > request.limit)
+
+    @operation("beat")
+    def beat(self, request: Beat) -> Steps[Beaten]:
+        """Record a worker, forget stale ones, and pass on what people ask of it."""
+        now, worker = self._clock(), request.worker
+        gone = worker.id if request.gone else None
+        yield from ask(Statement("drop_workers", {"now": now, "id": gone}))
+        if request.gone:
+            return Beaten(now=now)
+        rows = yield from ask(Statement("worker_by_id", {"id": worker.id}))
+        started_at, command = rows[0] if rows else (now, Command.NONE.value)
+        info = msgspec.structs.replace(worker, started_at=started_at, beat_at=now)
+        there = {
+            "id": worker.id,
+            "started_at": started_at,
+            "stale_at": now + request.ttl,
+            "command": command,
+            "info": msgspec.json.encode(info).decode(),
+        }
+        yield from ask(Statement("put_worker", there))
+        return Beaten(now=now, command=Command(command))
+
+    @operation("order")
+    def order(self, request: Order) -> Steps[Ordered]:
+        """Workers that are there learn the command with their next beat."""
+        now = self._clock()
+        asked = {"ids": json_text(request.workers), "command": request.command.value, "now": now}
+        there = {worker for (worker,) in (yield from ask(Statement("order_workers", asked)))}
+        changes = Changes(now, Keys(), {})
+        ordered = [worker for worker in dict.fromkeys(request.workers) if worker in there]
+        for worker in ordered:
+            changes.tell("order", worker, author=request.author, detail=request.command.value)
+        yield from changes.write()
+        return Ordered(workers=tuple(ordered))
+
+
+def _queues_with(state: str) -> Steps[list[str]]:
+    rows = yield from ask(Statement("queues_with", {"state": state}))
+    return [queue for (queue,) in rows]
+
+
+def _horizons(now: Micros) -> Steps[list[Horizon]]:
+    """What comes next in every queue that has live jobs."""
+    queues: dict[str, None] = {}
+    for state in ("running", "scheduled", "waiting", "held"):
+        queues.update(dict.fromkeys((yield from _queues_with(state))))
+    return (yield from look_ahead(sorted(queues), now))
+
+
+def _past(horizons: list[Horizon], moment: str, now: Micros) -> list[str]:
+    """The queues where this moment has come."""
+    return [
+        each.queue
+        for each in horizons
+        if (when := getattr(each, moment)) is not None and when <= now
+    ]
+
+
+def _gather(name: str, queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
+    """What one statement finds in these queues; one more than the limit tells that there is more."""
+    found: Rows = []
+    for queue in queues:
+        if len(found) > limit:
+            break
+        asked = {"queue": queue, "now": now, "most": limit + 1 - len(found)}
+        found += yield from ask(Statement(name, asked))
+    return found
+
+
+def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[tuple[str, int]]]:
+    """The due jobs of all queues, in the order of their due times, as (queue, seq)."""
+    heads: list[tuple[Micros, int, str]] = []
+    for queue in queues:
+        asked = {"queue": queue, "now": now, "most": limit}
+        rows = yield from ask(Statement("due", asked))
+        heads += [(due_at, seq, queue) for due_at, seq in rows]
+    return [(queue, seq) for _, seq, queue in sorted(heads)[:limit]]

@@ -1,0 +1,33 @@
+"""Installing in SQLite."""
+
+from __future__ import annotations
+
+from oxmill.drivers.sqlite.connection import Place
+from oxmill.drivers.sqlite.doctor import examine
+from oxmill.drivers.sqlite.migrating import schema_of
+from oxmill.drivers.sqlite.steps import Look, operation
+from oxmill.model.info import Finding, Schema
+from oxmill.store.plan import Steps, ask
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+
+class SqliteInstalling:
+    """Prepares the file. It also migrates by itself at first use; this says so in words."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @operation("migrate")
+    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
+        """The writer has migrated the file when it opened it."""
+        return (yield from ask(Look(schema_of)))
+
+    @operation("version", writes=False)
+    def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002 - there is one file
+        """The version that is there; 0 for an empty or missing file."""
+        return (yield from ask(Look(schema_of)))
+
+    @operation("check", writes=False)
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:  # noqa: ARG002
+        """What the doctor has to say about the file and its place."""
+        return (yield from ask(Look(lambda connection: examine(connection, self._place))))

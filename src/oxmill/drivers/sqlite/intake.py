@@ -1,0 +1,169 @@
+"""Judges a batch of new jobs one after the other, before anything is written.
+
+Only batches with unique keys or with ids that are taken come here; the rest are simply stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from oxmill.drivers.sqlite.rows import Standing, extras_of
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sqlite.uniques import Holding, Keys
+from oxmill.model.job import Enqueued, NewJob, Reason, Verdict
+from oxmill.model.state import IDLE, TERMINAL, State
+from oxmill.model.unique import OnConflict, UniqueKey
+from oxmill.model.value import Micros
+
+REFUSED = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
+Content = tuple[str, str, bytes]
+
+
+def due_of(job: NewJob, now: Micros) -> Micros:
+    """When a new job falls due."""
+    return now + job.delay if job.run_at is None else job.run_at
+
+
+def standing_of(job: NewJob, seq: int, now: Micros) -> Standing:
+    """A new job as others of its batch see it."""
+    due_at = due_of(job, now)
+    return Standing(
+        seq=seq,
+        id=job.id,
+        queue=job.queue,
+        state=State.SCHEDULED if due_at > now else State.WAITING,
+        priority=job.priority,
+        place=seq,
+        due_at=due_at,
+        enqueued_at=now,
+        expires_at=None if job.expires_in is None else now + job.expires_in,
+        attempt=0,
+        nonce=0,
+        failures=0,
+        crashes=0,
+        max_attempts=job.max_attempts,
+        crash_limit=job.crash_limit,
+        claimed_at=None,
+        worker=None,
+        reason=None,
+        cancel_requested=0,
+        last_outcome=None,
+        keep=job.keep,
+        unique_key=None if job.unique is None else job.unique.key,
+        extras=extras_of(job),
+    )
+
+
+@dataclass(slots=True)
+class Replacement:
+    """A job that takes over the content of another."""
+
+    job: Standing
+    content: NewJob
+    extras_before: str | None
+    joins_line: bool
+
+
+@dataclass(slots=True)
+class Intake:
+    """One batch on its way in. `first` is the first of the numbers drawn for it."""
+
+    now: Micros
+    first: int
+    keys: Keys
+    contents: dict[str, Content]
+    """What the jobs that are there are about, by id."""
+    jobs: dict[str, Standing]
+    """The jobs that are there, by id."""
+    tally: Tally = field(default_factory=Tally)
+    created: list[tuple[NewJob, Standing]] = field(default_factory=list)
+    replaced: dict[int, Replacement] = field(default_factory=dict)
+
+    def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
+        """One answer per job; if any is refused nothing may be written."""
+        return tuple([self._judge(job) for job in jobs])
+
+    def _judge(self, job: NewJob) -> Enqueued:
+        there = self.jobs.get(job.id)
+        if there is not None:
+            same = self.contents[job.id] == (job.queue, job.task, job.payload)
+            return _answer(there, Verdict.DUPLICATE if same else Verdict.ID_CONFLICT)
+        unique = job.unique
+        if unique is None:
+            return _answer(self._create(job), Verdict.CREATED)
+        holding = self.keys.held.get(unique.key)
+        if holding is not None and holding.taken(self.now):
+            return self._contest(job, unique, holding)
+        created = self._create(job)
+        self.keys.put(unique.key, Holding(job.id, live=True, hold_until=self._hold(unique)))
+        return _answer(created, Verdict.CREATED)
+
+    def _hold(self, unique: UniqueKey) -> Micros | None:
+        return None if unique.within is None else self.now + unique.within
+
+    def _contest(self, job: NewJob, unique: UniqueKey, holding: Holding) -> Enqueued:
+        """The key is taken."""
+        holder = self.keys.jobs.get(holding.holder)
+        state = None if holder is None else holder.state
+        if unique.on_conflict is OnConflict.RAISE:
+            return Enqueued(id=holding.holder, verdict=Verdict.CONFLICT, state=state)
+        if unique.on_conflict is OnConflict.SKIP or holder is None or holder.state in TERMINAL:
+            return Enqueued(id=holding.holder, verdict=Verdict.DUPLICATE, state=state)
+        if holder.state not in IDLE:
+            return self._follow(job, unique, holding)
+        if unique.on_conflict is OnConflict.RERUN:
+            return _answer(holder, Verdict.DUPLICATE)
+        self._replace(holder, job)
+        holding.hold_until = self._hold(unique)
+        self.keys.put(unique.key, holding)
+        return _answer(holder, Verdict.REPLACED)
+
+    def _follow(self, job: NewJob, unique: UniqueKey, holding: Holding) -> Enqueued:
+        """The holder runs: at most one job follows it."""
+        next_one = None if holding.successor is None else self.keys.jobs.get(holding.successor)
+        if next_one is None:
+            created = self._create(job, held=True)
+            holding.successor = job.id
+            self.keys.put(unique.key, holding)
+            return _answer(created, Verdict.CREATED)
+        if unique.on_conflict is OnConflict.RERUN:
+            return _answer(next_one, Verdict.DUPLICATE)
+        self._replace(next_one, job)
+        return _answer(next_one, Verdict.REPLACED)
+
+    def _create(self, job: NewJob, *, held: bool = False) -> Standing:
+        created = standing_of(job, self.first + len(self.created), self.now)
+        if held:
+            created.state = State.HELD
+            created.reason = Reason.RERUN
+        self.tally.add(job.queue, created.state, 1)
+        self.created.append((job, created))
+        self.jobs[job.id] = self.keys.jobs[job.id] = created
+        self.contents[job.id] = (job.queue, job.task, job.payload)
+        return created
+
+    def _replace(self, there: Standing, job: NewJob) -> None:
+        """The job takes over everything but identity and arrival."""
+        new = standing_of(job, there.seq, self.now)
+        queue, state = there.queue, there.state
+        there.state = State.HELD if state is State.HELD else new.state
+        before = self.replaced.get(there.seq)
+        joined = before is not None and before.joins_line
+        stays = state is State.WAITING and queue == new.queue and not joined
+        self.replaced[there.seq] = Replacement(
+            job=there,
+            content=job,
+            extras_before=there.extras if before is None else before.extras_before,
+            joins_line=there.state is State.WAITING and not stays,
+        )
+        self.tally.add(queue, state, -1)
+        self.tally.add(new.queue, there.state, 1)
+        there.queue, there.priority, there.due_at = new.queue, new.priority, new.due_at
+        there.expires_at, there.keep, there.extras = new.expires_at, new.keep, new.extras
+        there.max_attempts, there.crash_limit = new.max_attempts, new.crash_limit
+        self.contents[there.id] = (job.queue, job.task, job.payload)
+
+
+def _answer(job: Standing, verdict: Verdict) -> Enqueued:
+    return Enqueued(id=job.id, verdict=verdict, state=job.state)

@@ -1,0 +1,121 @@
+"""Versions of the schema: what is there, what is due, and how it is applied."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from oxmill.errors import SchemaMismatch
+from oxmill.model.info import Schema
+from oxmill.model.value import Micros
+
+_LEDGER: Final = """CREATE TABLE IF NOT EXISTS migrations (
+    version INTEGER NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at INTEGER NOT NULL,
+    checksum TEXT NOT NULL
+) STRICT"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a version of the schema to the next."""
+
+    version: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        """Tells whether the text is still the one that was applied."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """All migrations, oldest first."""
+    folder = files("oxmill.drivers.sqlite").joinpath("migrations")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(
+        Migration(
+            int(name.partition("_")[0]),
+            name.removesuffix(".sql"),
+            folder.joinpath(name).read_text(encoding="utf-8"),
+        )
+        for name in names
+    )
+
+
+def pending_sql(current: int = 0) -> str:
+    """The SQL that brings a schema from version `current` to the newest, for people to read."""
+    return "\n".join(step.text for step in migrations() if step.version > current)
+
+
+def schema_of(connection: sqlite3.Connection) -> Schema:
+    """The version that is there; 0 for a file without our tables. Writes nothing."""
+    newest = migrations()[-1].version
+    there = connection.execute(
+        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'"
+    ).fetchall()
+    if not there:
+        return Schema(current=0, newest=newest)
+    ledger = connection.execute("SELECT version, name FROM migrations ORDER BY version").fetchall()
+    current = ledger[-1][0] if ledger else 0
+    return Schema(current=current, newest=newest, applied=tuple(name for _, name in ledger))
+
+
+def migrate(connection: sqlite3.Connection, clock: Callable[[], Micros]) -> None:
+    """Apply what is due, all or nothing, while no other process can. Refuse a newer schema."""
+    if not _due(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it while this one waited for its turn.
+        if _due(connection):
+            connection.execute(_LEDGER)
+            current = schema_of(connection).current
+            for step in migrations():
+                if step.version > current:
+                    _apply(connection, step, clock())
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _due(connection: sqlite3.Connection) -> bool:
+    schema = schema_of(connection)
+    if schema.current > schema.newest:
+        raise SchemaMismatch(
+            f"the database has schema version {schema.current}, but this Oxmill knows only up to "
+            f"{schema.newest}; update Oxmill here, or use the version that wrote it"
+        )
+    return schema.pending
+
+
+def _apply(connection: sqlite3.Connection, step: Migration, now: Micros) -> None:
+    for statement in _statements(step.text):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO migrations (version, name, applied_at, checksum) VALUES (?, ?, ?, ?)",
+        (step.version, step.name, now, step.checksum),
+    )
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The statements one by one: `executescript` would commit in between."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.lstrip().startswith("--"):
+            continue
+        lines.append(line)
+        statement = "\n".join(lines)
+        if statement.strip() and sqlite3.complete_statement(statement):
+            yield statement
+            lines.clear()

@@ -1,0 +1,8 @@
+-- These jobs as a claim grants them, in the order asked.
+-- Parameters: seqs, a JSON array.
+-- Result: the columns of a lease.
+SELECT
+    j.seq, j.id, j.queue, j.task, j.payload, j.attempt, j.priority, j.failures, j.crashes,
+    j.max_attempts, j.enqueued_at, j.group_name, j.extras, j.progress, j.unique_key
+FROM json_each(:seqs) AS asked
+CROSS JOIN jobs AS j ON j.seq = asked.value;

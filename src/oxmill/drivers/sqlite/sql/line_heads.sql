@@ -1,0 +1,11 @@
+-- The head of one queue's line, to be merged with those of other queues.
+-- Parameters: queue, now, most.
+-- Result: priority, place, seq, best rank first.
+SELECT priority, place, seq
+FROM jobs INDEXED BY jobs_claim
+WHERE
+    state = 'waiting'
+    AND queue = :queue
+    AND (expires_at IS NULL OR expires_at > :now OR attempt > 0)
+ORDER BY priority, place
+LIMIT :most;

@@ -1,0 +1,207 @@
+"""Steering in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from oxmill.drivers.sqlite.changes import Changes, changes_to, draw_numbers
+from oxmill.drivers.sqlite.rows import Standing, extras_in, json_text
+from oxmill.drivers.sqlite.rulebook import named, row_of, rule_of
+from oxmill.drivers.sqlite.searching import matching
+from oxmill.drivers.sqlite.steps import Many, Statement, operation
+from oxmill.drivers.sqlite.uniques import Holding, Keys
+from oxmill.model.bounds import Bounds
+from oxmill.model.job import Reason
+from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
+from oxmill.model.rule import PutRules, Rule, RuleKind, RulesPut
+from oxmill.model.settings import PutSettings
+from oxmill.model.state import IDLE, State
+from oxmill.model.value import Micros
+from oxmill.store.admission import check_edit, check_rules, check_settings
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask
+
+_SETTING = {RuleKind.PAUSE: "pause", RuleKind.BLOCK: "block", RuleKind.THROTTLE: "throttle"}
+_LIFTING = {RuleKind.PAUSE: "resume", RuleKind.BLOCK: "unblock", RuleKind.THROTTLE: "unthrottle"}
+
+_STOPPABLE = IDLE | {State.RUNNING}
+_REDRIVABLE = frozenset({State.FAILED, State.CANCELLED})
+_PURGEABLE = frozenset(State) - {State.RUNNING}
+
+
+class SqliteSteering:
+    """Rules, settings, and changes to jobs by id or by filter."""
+
+    def __init__(self, clock: Callable[[], Micros], bounds: Bounds, able: Capability) -> None:
+        self._clock = clock
+        self._bounds = bounds
+        self._able = able
+
+    def put_rules(self, request: PutRules) -> Plan[RulesPut]:
+        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        check_rules(request, self._bounds, self._able)
+        return self._put_rules(request)
+
+    @operation("put_rules")
+    def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
+        now = self._clock()
+        changes = Changes(now, Keys(), {})
+        changed = 0
+        for rule in request.set:
+            author = rule.author or request.author
+            new = msgspec.structs.replace(rule, author=author, set_at=now)
+            changed += yield from _set_rule(changes, new)
+        opened: list[str] = []
+        for key in request.lift:
+            if (yield from ask(Statement("lift_rule", named(key)))):
+                changes.tell(_LIFTING[key.kind], key.target, author=request.author)
+                opened.append(key.target)
+        yield from changes.write()
+        return RulesPut(changed=changed + len(opened), queues=tuple(dict.fromkeys(opened)))
+
+    def put_settings(self, request: PutSettings) -> Plan[None]:
+        """Holds for every settlement and claim that starts later."""
+        check_settings(request, self._bounds, self._able)
+        return self._put_settings(request)
+
+    @operation("put_settings")
+    def _put_settings(self, request: PutSettings) -> Steps[None]:
+        changes = Changes(self._clock(), Keys(), {})
+        text = msgspec.json.encode(request.settings).decode()
+        yield from ask(Statement("put_settings", {"queue": request.queue, "settings": text}))
+        changes.tell("settings", request.queue, author=request.author)
+        yield from changes.write()
+
+    @operation("cancel")
+    def cancel(self, request: Cancel) -> Steps[Steered]:
+        """Idle jobs end as cancelled at once; running ones are asked to stop."""
+        found, more = yield from _candidates(request, _STOPPABLE, {"unasked": 1})
+        changes = yield from changes_to(found, self._clock())
+        reason = request.reason or Reason.CANCELLED
+        asked = [job for job in found if job.state is State.RUNNING]
+        ended = [job for job in found if job.state is not State.RUNNING]
+        for job in ended:
+            changes.end(job, State.CANCELLED, reason)
+        if asked:
+            seqs = json_text(job.seq for job in asked)
+            yield from ask(Statement("ask_to_stop", {"seqs": seqs, "reason": str(reason)}))
+        _tell(changes, "cancel", request.author, len(found))
+        yield from changes.write()
+        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=tuple(changes.gained))
+
+    @operation("redrive")
+    def redrive(self, request: Redrive) -> Steps[Steered]:
+        """Failed and cancelled jobs wait again, with fresh counts."""
+        now = self._clock()
+        extra = {"key_free": 1, "now": now}
+        found, more = yield from _candidates(request, _REDRIVABLE, extra)
+        changes = yield from changes_to(found, now)
+        driven = [job for job in found if _takes_key(changes.keys, job, now)]
+        if driven:
+            places = yield from draw_numbers(len(driven))
+            rows = [(now, next(places), job.seq) for job in driven]
+            yield from ask(Many("redrive_job", rows))
+        for job in driven:
+            changes.tally.move(job.queue, job.state, State.WAITING)
+        _tell(changes, "redrive", request.author, len(driven))
+        yield from changes.write()
+        queues = tuple(dict.fromkeys(job.queue for job in driven))
+        return Steered(ids=_ids(driven), more=more, queues=queues)
+
+    def edit(self, request: Edit) -> Plan[Steered]:
+        """Idle jobs change priority, queue or due time."""
+        check_edit(request, self._bounds)
+        return self._edit(request)
+
+    @operation("edit")
+    def _edit(self, request: Edit) -> Steps[Steered]:
+        now = self._clock()
+        found, more = yield from _candidates(request, IDLE, {})
+        changes = Changes(now, Keys(), {})
+        for job in found:
+            _edit_one(changes, job, request)
+        _tell(changes, "edit", request.author, len(found))
+        yield from changes.write()
+        queues = tuple(dict.fromkeys(job.queue for job in found if job.state is State.WAITING))
+        return Steered(ids=_ids(found), more=more, queues=queues)
+
+    @operation("purge")
+    def purge(self, request: Purge) -> Steps[Steered]:
+        """Matching jobs that are not running are gone."""
+        found, more = yield from _candidates(request, _PURGEABLE, {})
+        changes = yield from changes_to(found, self._clock())
+        for job in found:
+            changes.purge(job)
+        _tell(changes, "purge", request.author, len(found))
+        yield from changes.write()
+        return Steered(ids=_ids(found), more=more, queues=tuple(changes.gained))
+
+
+def _set_rule(changes: Changes, new: Rule) -> Steps[int]:
+    """Set one rule; 0 if it stands like this already."""
+    rows = yield from ask(Statement("rule_by_key", named(new.key)))
+    if rows and msgspec.structs.replace(rule_of(rows[0]), set_at=new.set_at) == new:
+        return 0
+    yield from ask(Many("put_rule", [row_of(new)]))
+    changes.tell(_SETTING[new.kind], new.target, author=new.author, detail=new.reason)
+    return 1
+
+
+def _candidates(
+    request: Cancel | Redrive | Edit | Purge, states: frozenset[State], extra: dict[str, Any]
+) -> Steps[tuple[list[Standing], bool]]:
+    """Matching jobs that the call is about, and whether there are more."""
+    wanted: Filter = request.filter
+    found = yield from matching(wanted, states, request.limit + 1, extra)
+    return found[: request.limit], len(found) > request.limit
+
+
+def _ids(jobs: Iterable[Standing]) -> tuple[str, ...]:
+    return tuple([job.id for job in jobs])
+
+
+def _tell(changes: Changes, kind: str, author: str, count: int) -> None:
+    if count:
+        changes.tell(kind, "jobs", author=author, detail=str(count))
+
+
+def _takes_key(keys: Keys, job: Standing, now: Micros) -> bool:
+    """Give the job its unique key again; whether that is possible. Another job of the same call
+    may have taken it."""
+    if job.unique_key is None:
+        return True
+    within = extras_in(job.extras).within
+    hold = None if within is None else now + within
+    held = keys.held.get(job.unique_key)
+    if held is not None and held.taken(now):
+        if held.holder != job.id or held.successor is not None:
+            return False
+        hold = held.hold_until
+    keys.put(job.unique_key, Holding(job.id, live=True, hold_until=hold))
+    return True
+
+
+def _edit_one(changes: Changes, job: Standing, request: Edit) -> None:
+    now = changes.now
+    moved = request.queue is not None and request.queue != job.queue
+    if request.priority is not None:
+        job.priority = request.priority
+    if request.queue is not None and moved:
+        changes.tally.add(job.queue, job.state, -1)
+        changes.tally.add(request.queue, job.state, 1)
+        job.queue = request.queue
+    due_at = job.due_at if request.due_in is None else now + request.due_in
+    if job.state is State.HELD:
+        job.due_at = due_at
+        changes.touch(job)
+    elif job.state is State.WAITING and due_at <= now:
+        if moved:
+            changes.line_up(job, job.due_at)
+        changes.touch(job)
+    elif request.due_in is not None:
+        changes.line_up(job, due_at)
+    else:
+        changes.touch(job)
