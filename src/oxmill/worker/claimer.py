@@ -50,6 +50,8 @@ class Claimer:
         tried; `None` while claims make progress."""
         self.turn_since: float | None = None
         """Since when the present turn has been on its way."""
+        self.answered = False
+        """Whether any turn was answered so far."""
         self.started = 0
         """Jobs started."""
         self._driver = driver
@@ -128,12 +130,13 @@ class Claimer:
             return SOONEST
         finally:
             self.turn_since = None
-        self.owing_since = None
+        self.owing_since, self.answered = None, True
         self._trouble.over()
         if batch is not None:
             self._settler.answered(batch, settled)
         if claimed is None:
-            return self._config.poll_most / SECOND if not self._settler.open else 0.0
+            self._say_if_idle()
+            return 0.0 if self._settler.open else self._config.poll_most / SECOND
         if batch is None and not claimed.jobs:
             self._cost += (time.monotonic() - sent - self._cost) / 4
         return self._begin(claimed, room, sent)

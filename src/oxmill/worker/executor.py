@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -18,6 +17,7 @@ from oxmill.rules import settle
 from oxmill.worker.execution import Execution
 from oxmill.worker.runs import HARD, Run, Why
 from oxmill.worker.settler import Settler
+from oxmill.worker.stacks import stack_of_task
 
 
 class Executor:
@@ -106,15 +106,12 @@ class Executor:
                 self.conclude(run, self._execution.raised(run, task, asyncio.CancelledError()))
 
     def _report_stuck(self, run: Run) -> None:
-        text = io.StringIO()
-        if run.task is not None:
-            run.task.print_stack(file=text)
         self._bus.emit(
             RunStuck(
                 job=run.job.id,
                 task=run.job.task,
                 why=run.why or Why.SHUTDOWN,
-                stack=text.getvalue(),
+                stack=stack_of_task(run.task),
             )
         )
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import Final
 
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LoopBlocked, ReadinessChanged
 from oxmill.worker.claimer import Claimer
+from oxmill.worker.stacks import stack_of_thread
 from oxmill.worker.systemd import Systemd
 
 CHECK_EVERY: Final = 0.1
@@ -33,9 +32,6 @@ class Watchdog:
     """
 
     def __init__(self, claimer: Claimer, bus: Bus, systemd: Systemd) -> None:
-        self.ready = False
-        self.reason = "starting"
-        """Why the worker is not ready."""
         self.on_fault: Callable[[str, BaseException], None] | None = None
         self.on_orphaned: Callable[[], None] | None = None
         self._claimer = claimer
@@ -43,6 +39,7 @@ class Watchdog:
         self._systemd = systemd
         self._ticked = time.monotonic()
         self._told = False
+        self._was_ready = self._told_unready = False
         self._alive_at = 0.0
         self._parent = os.getppid()
         self._ended = threading.Event()
@@ -60,7 +57,6 @@ class Watchdog:
     def stop(self) -> None:
         """Watch no more."""
         self._ended.set()
-        self.ready, self.reason = False, "stopped"
         if self._timer is not None:
             self._timer.cancel()
 
@@ -92,24 +88,29 @@ class Watchdog:
             self._told = False
         elif not self._told:
             self._told = True
-            frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - no other way
-            stack = "" if frame is None else "".join(traceback.format_stack(frame))
-            self._bus.emit(LoopBlocked(seconds=behind, stack=stack))
+            self._bus.emit(LoopBlocked(seconds=behind, stack=stack_of_thread(self._loop_thread)))
+
+    @property
+    def trouble(self) -> str:
+        """Why the worker is not ready; empty if it is."""
+        now, owing = time.monotonic(), self._claimer.owing_since
+        if self._ended.is_set():
+            return "the worker has stopped"
+        if now - self._ticked > STALLED:
+            return "the event loop is blocked"
+        if owing is not None and now - owing > STALLED:
+            return f"the store has not answered for {now - owing:.0f} s"
+        return "" if self._claimer.answered else "no claim has been answered yet"
 
     def _judge(self, now: float) -> None:
-        owing = self._claimer.owing_since
-        if now - self._ticked > STALLED:
-            ready, reason = False, "the event loop is blocked"
-        elif owing is not None and now - owing > STALLED:
-            ready, reason = False, f"the store has not answered for {now - owing:.0f} s"
-        else:
-            ready, reason = True, ""
-        if ready != self.ready:
-            self.ready, first = ready, self.reason == "starting"
-            self.reason = reason
-            if not first:
-                self._bus.emit(ReadinessChanged(ready=ready, reason=reason))
+        trouble = self.trouble
+        if self._was_ready and trouble:
+            self._bus.emit(ReadinessChanged(ready=False, reason=trouble))
+        elif self._told_unready and not trouble:
+            self._bus.emit(ReadinessChanged(ready=True, reason="claims make progress again"))
+        self._told_unready = (self._told_unready or self._was_ready) and bool(trouble)
+        self._was_ready = not trouble
         wanted = self._systemd.alive_every
-        if ready and wanted is not None and now - self._alive_at >= wanted:
+        if not trouble and wanted is not None and now - self._alive_at >= wanted:
             self._alive_at = now
             self._systemd.alive()

@@ -98,7 +98,7 @@ class Worker:
     @property
     def ready(self) -> bool:
         """Whether claims make progress."""
-        return self.phase is not Phase.STOPPING and self._parts.watchdog.ready
+        return self.phase is not Phase.STOPPING and not self._parts.watchdog.trouble
 
     def describe(self) -> WorkerInfo:
         """The worker as people see it."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-import traceback
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
+
+from oxmill.worker.stacks import stack_of_thread
 
 
 class Ticket:
@@ -30,10 +30,7 @@ class Ticket:
     @property
     def stack(self) -> str:
         """Where the call is now; empty if it has not started or has ended."""
-        frame = None if self.thread is None else sys._current_frames().get(self.thread)  # noqa: SLF001
-        if self.ended or frame is None:
-            return ""
-        return "".join(traceback.format_stack(frame))
+        return "" if self.ended else stack_of_thread(self.thread)
 
 
 class Threads:
