@@ -114,14 +114,6 @@ def test_a_signal_is_passed_on_once_to_each(stage):
     assert sorted(stage.words()) == ["start", "start", "term", "term"]
 
 
-def test_children_follow_a_supervisor_that_was_killed(stage):
-    stage.child("from oxmill.cli.supervise import follow_supervisor\nfollow_supervisor()\n")
-    supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO)
-    until(lambda: len(stage.words()) == 2)
-    supervisor.kill()
-    until(lambda: stage.words().count("term") == 2)
-
-
 RELOAD = """
 from pathlib import Path
 from oxmill.cli.supervise import Reloader

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from oxmill.cli.exits import Exit
 from oxmill.cli.output import say
 from oxmill.worker.exits import ExitCode
 
-PARENT = "OXMILL_SUPERVISOR"
-"""Tells a child the process id of its supervisor."""
+SUPERVISED = "OXMILL_SUPERVISED"
+"""Tells a worker that it has a supervisor: it stops when that one is gone."""
 
 LOOK_SECONDS = 0.2
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
@@ -56,7 +55,7 @@ class Child:
         self._process = subprocess.Popen(  # noqa: S603 (our own command line)
             self._argv,
             start_new_session=True,
-            env={**os.environ, PARENT: str(os.getpid())},
+            env={**os.environ, SUPERVISED: "1"},
         )
         self._started = time.monotonic()
         self.due = None
@@ -165,17 +164,3 @@ def passing_on(handle: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def follow_supervisor() -> None:
-    """In a child: stop when the supervisor is gone, even if it was killed."""
-    supervisor = os.environ.get(PARENT)
-    if supervisor is None:
-        return
-
-    def watch() -> None:
-        while os.getppid() == int(supervisor):
-            time.sleep(1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, name="oxmill-supervisor-watch", daemon=True).start()

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
-from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from oxmill.cli.framework import Command
-from oxmill.cli.output import pairs, say
 from oxmill.cli.session import Session
-from oxmill.cli.supervise import PARENT, Supervisor, follow_supervisor, oxmill
-from oxmill.cli.version import versions
+from oxmill.cli.supervise import SUPERVISED, Supervisor, oxmill
 from oxmill.observe.log import Style, set_up_logging
-from oxmill.rules.duration import spell
 
-if TYPE_CHECKING:
-    from oxmill.app import App
-    from oxmill.worker.config import WorkerConfig
-
-_SHOWN = 8
-"""Names in one line of the banner."""
 _NAMES = ("queues", "slots", "drain", "grace", "lease", "max_jobs", "max_rss", "name", "loop")
 """Options that a worker calls the same."""
 
@@ -66,7 +56,7 @@ def command(session: Session, /, *, place: str | None, processes: int, **given: 
     if place is not None:
         session.given = place
     recycled = given["max_jobs"] or given["max_rss"]
-    if processes > 1 or (recycled and PARENT not in os.environ):
+    if processes > 1 or (recycled and SUPERVISED not in os.environ):
         words = [*argv(given), *session.words()]
         return Supervisor(oxmill("worker", *words), processes).run()
     return run_worker(session, given)
@@ -76,11 +66,7 @@ def run_worker(session: Session, given: Mapping[str, Any]) -> int:
     """Run one worker in this process; its exit code."""
     style: Style = "json" if given["style"] == "json" else "text"
     set_up_logging(style, logging.getLevelNamesMapping()[given["log_level"].upper()])
-    worker = session.app.worker(**worker_options(given))
-    if style == "text":
-        say(banner(session.app, worker.config))
-    follow_supervisor()
-    return worker.run()
+    return session.app.worker(**worker_options(given)).run()
 
 
 def worker_options(given: Mapping[str, Any]) -> Any:
@@ -106,23 +92,3 @@ def argv(given: Mapping[str, Any]) -> list[str]:
         if given[name]:
             words += [f"--{name.replace('_', '-')}", str(given[name])]
     return [*words, "--log", given["style"]]
-
-
-def banner(app: App, config: WorkerConfig) -> str:
-    """What a worker says when it starts: where it works, at what, and how to stop it."""
-    queues = config.queues or app.registry.queues()
-    rows = (
-        ("store", app.driver.url),
-        ("queues", f"{some(queues)} ({config.slots} slots)"),
-        ("tasks", some(app.registry.names())),
-        ("schedules", some([one.name for one in app.schedules])),
-        ("stop", f"Ctrl-C: running jobs may end within {spell(config.grace)}; twice: at once"),
-    )
-    return f"oxmill {versions()['oxmill']} worker\n" + indent(pairs(rows), "  ")
-
-
-def some(names: Sequence[str]) -> str:
-    """The first few of these names, and how many more there are."""
-    shown = ", ".join(names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{shown}{more}" if names else "none"
