@@ -31,7 +31,17 @@ from oxmill.rules.duration import Duration, micros
 
 P = ParamSpec("P")
 R = TypeVar("R")
-AnyTask = TypeVar("AnyTask", bound=BaseTask[[], Any])
+
+
+class Bindable(Protocol):
+    """A task that can be called without arguments, as a clock does."""
+
+    def bind(self) -> Call[Any]:
+        """The call as a value."""
+        ...
+
+
+AnyTask = TypeVar("AnyTask", bound=Bindable)
 
 
 class Declarator(Protocol):
