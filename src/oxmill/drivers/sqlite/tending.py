@@ -76,7 +76,7 @@ def tend(horizon: Horizon, now: Micros, limit: int) -> Steps[Tended]:
 
 def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
     """Leases that ran out are taken back: a crash each."""
-    jobs = standings(rows)
+    jobs = standings(row[1:] for row in rows)
     changes = yield from changes_to(jobs, now)
     for job in jobs:
         _lapse_one(changes, job)
@@ -119,7 +119,7 @@ def fall_due(jobs: list[tuple[str, int]], done: Tended) -> Steps[None]:
 
 def expire(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
     """Jobs whose expiry has passed before their first claim end as cancelled."""
-    jobs = standings(rows)
+    jobs = standings(row[1:] for row in rows)
     changes = yield from changes_to(jobs, now)
     for job in jobs:
         changes.end(job, State.CANCELLED, Reason.EXPIRED)
