@@ -26,6 +26,11 @@ from oxmill.worker.executor import Executor
 from oxmill.worker.settler import Batch, Settler
 
 _LOG: Final = logging.getLogger("oxmill.worker")
+_OPERATIONS: Final = {
+    (True, True): "settle+claim",
+    (True, False): "settle",
+    (False, True): "claim",
+}
 SOONEST: Final = 0.002
 """Seconds between two looks that find nothing, however due something seems to be."""
 
@@ -136,6 +141,7 @@ class Claimer:
             self.turn_since = None
         self.owing_since, self.answered = None, True
         self._trouble.over()
+        self.metrics.stored(_OPERATIONS[batch is not None, room > 0], time.monotonic() - sent)
         if batch is not None:
             self._settler.answered(batch, settled)
         if claimed is None:

@@ -130,13 +130,11 @@ def read_config(options: Mapping[str, Any]) -> WorkerConfig:
 def _read(name: str, value: Any) -> Any:
     if name in _TIMES:
         return micros(value)
-    if name in _SIZES and value is not None:
-        return size(value)
     if name == "queues":
         if isinstance(value, str):
             raise BadConfig(f"queues={value!r} is one text; write queues=[{value!r}]")
         return tuple(value)
-    return value
+    return size(value) if name in _SIZES and value is not None else value
 
 
 _TIMES: Final = frozenset(

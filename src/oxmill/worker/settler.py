@@ -101,41 +101,39 @@ class Settler:
     async def one_by_one(self, batch: Batch) -> None:
         """The store refused the batch for what is in it: find the culprit, and settle the rest."""
         self._sent = 0
+        progress = {renewal.id: renewal for renewal in batch.progress}
         for index, item in enumerate(batch.items):
+            one = Batch((item,), (progress[item.id],) if item.id in progress else ())
             try:
-                await self._settle(item)
+                await self._settle(one)
             except StoreError:
                 self.put_back(Batch(batch.items[index:], batch.progress))
                 raise
 
-    async def _settle(self, item: Settlement) -> None:
-        settling = self._driver.settling
+    async def _settle(self, one: Batch) -> None:
         try:
-            answers = await self._driver.arun(settling.settle(Settle(items=(item,))))
+            answer = await self._driver.arun(self.plan(one))
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a driver says about odd content
+            one = Batch((unstorable(one.items[0], error),), ())
             try:
-                told = Settle(items=(unstorable(item, error),))
-                answers = await self._driver.arun(settling.settle(told))
+                answer = await self._driver.arun(self.plan(one))
             except StoreError:
                 raise
             except Exception as trouble:  # noqa: BLE001 - told, and left to the lease's end
-                self.dropped(item, trouble)
+                self._dropped(one.items[0], trouble)
                 return
-        self._metrics.settled += 1
-        if answers[0].ruling is not Ruling.WON:
-            self._lost(item)
+        self.answered(one, answer)
 
     def drop_all(self, error: BaseException) -> int:
         """The worker goes and the store does not answer: say which outcomes are lost."""
         waiting, self._waiting = self._waiting, []
         for item in waiting:
-            self.dropped(item, error)
+            self._dropped(item, error)
         return len(waiting)
 
-    def dropped(self, item: Settlement, error: BaseException) -> None:
-        """Say that an outcome is lost: its job runs again when the lease ends."""
+    def _dropped(self, item: Settlement, error: BaseException) -> None:
         self._bus.emit(
             OutcomeDropped(
                 job=item.id,

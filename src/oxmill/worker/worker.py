@@ -124,8 +124,8 @@ class Worker:
         In the main thread SIGTERM and SIGINT drain, and a second one stops at once. A run that
         cannot be stopped does not keep the process alive: then the process ends here.
         """
-        code = run_on(new_loop(self.config.loop), self.serve())
-        if self._down.left and threading.current_thread() is threading.main_thread():
+        code, stuck = run_on(new_loop(self.config.loop), self.serve())
+        if (stuck or self._down.left) and threading.current_thread() is threading.main_thread():
             logging.shutdown()
             os._exit(code)
         return code
@@ -245,7 +245,8 @@ class Worker:
         stack = "".join(traceback.format_exception(error))
         self.bus.emit(AgentDied(agent=agent, error=f"{type(error).__name__}: {error}", stack=stack))
         self._code = ExitCode.FAULT
-        self._begin_stop(f"{agent} died")
+        if not self._reason:
+            self._begin_stop(f"{agent} died")
 
     def _hello(self) -> Hello | None:
         spec = self._extras.get("app_spec")
