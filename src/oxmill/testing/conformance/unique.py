@@ -312,6 +312,19 @@ async def test_a_time_outlives_the_job_itself(world: World) -> None:
     assert await world.job("b") is None
 
 
+async def test_a_job_that_reuses_the_holders_id_is_not_the_holder(world: World) -> None:
+    await world.enqueue(keyed("a", within=world.span(60), keep=0))
+    (lease,) = await world.claim()
+    await world.settle(lease, Outcome.COMPLETE)
+    await world.enqueue(new_job("a", payload=b"another job"))
+    await world.claim()
+
+    (answer,) = await world.enqueue(keyed("b", OnConflict.RERUN))
+
+    assert answer == Enqueued(id="a", verdict=Verdict.DUPLICATE, state=None)
+    assert await world.job("b") is None
+
+
 async def test_until_started_may_be_prolonged_by_a_time(world: World) -> None:
     await world.enqueue(keyed("a", until=Until.STARTED, within=world.span(10)))
     await world.claim()

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import count
 from typing import Any, TypeVar
 
@@ -21,19 +20,13 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 from oxmill.testing.clock import VirtualClock
+from oxmill.testing.face import Face
 from oxmill.testing.operations import plan_for
 
 T = TypeVar("T")
 
 QUEUE = "mail"
 """The queue of a job for which a test names none."""
-
-
-class Face(StrEnum):
-    """How plans are performed."""
-
-    BLOCKING = "blocking"
-    ASYNC = "async"
 
 
 def new_job(job_id: str, **options: Any) -> NewJob:
