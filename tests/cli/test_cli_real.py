@@ -191,8 +191,9 @@ def test_a_worker_that_had_enough_jobs_is_started_afresh(project):
         project.run("enqueue", "app:greet", '["Ann"]')
     process = project.start("worker", "-n", "1", "--max-jobs", "1", "--drain")
     assert process.wait(PATIENCE) == 0
-    assert [job["state"] for job in project.data("jobs")] == ["succeeded"] * 3
-    assert len({job["worker"] for job in project.data("jobs")} - {None}) != 1
+    jobs = [project.data("jobs", "show", job["id"]) for job in project.data("jobs")]
+    assert [job["state"] for job in jobs] == ["succeeded"] * 3
+    assert len({job["history"][0]["worker"] for job in jobs}) == 3
 
 
 def test_wrong_worker_options_are_exit_2(project):
