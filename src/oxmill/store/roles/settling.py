@@ -11,7 +11,7 @@ from oxmill.store.plan import Plan
 class Settling(Protocol):
     """Records how leases ended."""
 
-    def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
+    def settle(self, request: Settle, /) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone, not by the clock.
 
         `WON` if the token is the job's newest and the job runs under it, or waits because that
