@@ -227,6 +227,10 @@ def test_dev_survives_a_file_that_does_not_compile(project):
     until(lambda: project.starts() == 2)
 
 
+def test_dev_of_a_file_that_is_not_there_is_exit_2(project):
+    assert "oxmill init nope.py" in project.run("dev", "nope.py", code=2).stderr
+
+
 def test_quick_start_from_an_empty_folder(project):
     (project.folder / "app.py").unlink()
     project.run("init")
