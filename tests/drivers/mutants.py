@@ -4,9 +4,12 @@ A mutant is a list of patches that hold only while the mutated store performs a 
 healthy reference beside it keeps its head.
 """
 
-from contextlib import ExitStack
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial, wraps
 from unittest.mock import patch
 
 import msgspec
@@ -23,32 +26,71 @@ from oxmill.drivers.memory import (
     world,
 )
 from oxmill.drivers.memory.driver import open_memory
+from oxmill.drivers.memory.transport import MemoryTransport
 from oxmill.drivers.memory.world import Claimant, World
+from oxmill.model.bounds import DEFAULT_BOUNDS
 from oxmill.model.job import Reason
 from oxmill.model.rule import RuleKind
 from oxmill.model.settings import SECOND
 from oxmill.model.settlement import Outcome, Ruling
 from oxmill.model.state import TERMINAL, Change, State
+from oxmill.testing.conformance import cancelling as cancelling_tests
+from oxmill.testing.conformance import claiming as claiming_tests
+from oxmill.testing.conformance import concurrency as concurrency_tests
+from oxmill.testing.conformance import doorbell as doorbell_tests
+from oxmill.testing.conformance import fidelity as fidelity_tests
+from oxmill.testing.conformance import following as following_tests
+from oxmill.testing.conformance import inspecting as inspecting_tests
+from oxmill.testing.conformance import leases as lease_tests
+from oxmill.testing.conformance import redriving as redriving_tests
+from oxmill.testing.conformance import retention as retention_tests
+from oxmill.testing.conformance import ruling as rule_tests
+from oxmill.testing.conformance import scheduling as scheduling_tests
+from oxmill.testing.conformance import settling as settling_tests
+from oxmill.testing.conformance import unique as unique_tests
 
 MUTANTS = {}
 
 
-def mutant(*places):
+@dataclass(frozen=True)
+class Mutant:
+    """A bug, and the conformance test that finds it; without one, the state machine must."""
+
+    open: Callable
+    found_by: Callable | None
+
+
+def mutant(*places, found_by=None, **arguments):
     """Plant the function that follows at these places; it is given what it takes the place of."""
 
     def plant(make):
-        name = make.__name__.replace("_", " ")
-        MUTANTS[name] = [
-            (owner, attribute, make(getattr(owner, attribute))) for owner, attribute in places
-        ]
-        return make
+        patches = [(owner, name, make(getattr(owner, name))) for owner, name in places]
+        return mutant_driver(found_by, **arguments)(
+            wraps(make)(lambda clock: bewitched(open_memory(clock=clock), patches))
+        )
 
     return plant
 
 
+def mutant_driver(found_by, **arguments):
+    """The function that follows opens a driver with a bug."""
+
+    def plant(open_driver):
+        test = None if found_by is None else partial(found_by, **arguments)
+        MUTANTS[open_driver.__name__.replace("_", " ")] = Mutant(open_driver, test)
+        return open_driver
+
+    return plant
+
+
+def bewitched(driver, patches):
+    """A driver that performs plans with these patches in place."""
+    return replace(driver, transport=Bewitched(driver.transport, patches))
+
+
 @dataclass(frozen=True)
 class Bewitched:
-    """Performs plans with the patches of a mutant in place."""
+    """Performs plans with the patches of a mutant in place, and takes them away again."""
 
     inner: object
     patches: list
@@ -64,12 +106,6 @@ class Bewitched:
 
     def close(self):
         self.inner.close()
-
-
-def open_mutant(name, clock, *, doorbell=True):
-    """A memory driver with one planted bug."""
-    driver = open_memory(clock=clock, doorbell=doorbell)
-    return replace(driver, transport=Bewitched(driver.transport, MUTANTS[name]))
 
 
 HELD_BY = ((claiming, "held_by"), (settling, "held_by"))
@@ -169,7 +205,10 @@ def a_redrive_starts_the_attempts_anew(right):
     return wrong
 
 
-@mutant((record.Record, "take_content"))
+@mutant(
+    (record.Record, "take_content"),
+    found_by=unique_tests.test_who_ran_the_old_content_cannot_complete_the_new,
+)
 def who_ran_the_old_content_completes_the_new(right):
     def wrong(self, job, now):
         before = self.last_outcome
@@ -182,7 +221,7 @@ def who_ran_the_old_content_completes_the_new(right):
 # --- leases ---------------------------------------------------------------------------------------
 
 
-@mutant((World, "lapsed"))
+@mutant((World, "lapsed"), found_by=lease_tests.test_a_lease_is_not_taken_back_early)
 def leases_are_taken_back_early(right):
     return lambda self, queue, now: right(self, queue, now + SECOND)
 
@@ -234,7 +273,7 @@ def who_was_asked_to_stop_runs_again_after_a_crash(right):
 # --- attempts -------------------------------------------------------------------------------------
 
 
-@mutant((settling, "_apply"))
+@mutant((settling, "_apply"), found_by=settling_tests.test_attempts_are_bounded, limit=2)
 def one_attempt_too_many(right):
     def wrong(world, record, item):
         record.max_attempts += 1
@@ -255,7 +294,10 @@ def a_release_uses_an_attempt(right):
     return wrong
 
 
-@mutant((settling, "_apply"))
+@mutant(
+    (settling, "_apply"),
+    found_by=settling_tests.test_a_released_job_goes_back_to_its_place_and_has_used_up_nothing,
+)
 def a_release_goes_to_the_end_of_the_line(right):
     def wrong(world, record, item):
         if item.outcome is Outcome.RELEASE:
@@ -265,7 +307,12 @@ def a_release_goes_to_the_end_of_the_line(right):
     return wrong
 
 
-@mutant((settling, "_apply"))
+@mutant(
+    (settling, "_apply"),
+    found_by=cancelling_tests.test_what_would_run_again_ends_as_cancelled,
+    outcome=Outcome.RETRY,
+    state=State.CANCELLED,
+)
 def who_was_asked_to_stop_is_tried_again(right):
     def wrong(world, record, item):
         record.cancel_requested = False
@@ -303,12 +350,14 @@ def delays_are_ignored(right):
     return lambda job, now: now
 
 
-@mutant((World, "fall_due"))
+@mutant((World, "fall_due"), found_by=claiming_tests.test_a_delayed_job_does_not_start_early)
 def due_jobs_come_a_moment_late(right):
     return lambda self, queue, now, limit: right(self, queue, now - 1, limit)
 
 
-@mutant((World, "expired"))
+@mutant(
+    (World, "expired"), found_by=claiming_tests.test_a_job_in_line_past_its_expiry_ends_as_expired
+)
 def nothing_expires_by_a_claim(right):
     return lambda self, queue, now: right(self, queue, now) if queue is None else []
 
@@ -371,7 +420,10 @@ def the_time_of_a_key_is_ignored(right):
     return lambda self, now: self.live or self.successor is not None
 
 
-@mutant((Claimant, "taken"))
+@mutant(
+    (Claimant, "taken"),
+    found_by=following_tests.test_a_successor_is_not_forgotten_when_the_keys_time_has_passed,
+)
 def a_key_without_a_holder_forgets_its_successor(right):
     return lambda self, now: self.live or (self.hold_until is not None and self.hold_until > now)
 
@@ -386,12 +438,18 @@ def every_key_is_given_back_at_the_start(right):
     return wrong
 
 
-@mutant((World, "give_back_key"))
+@mutant(
+    (World, "give_back_key"),
+    found_by=following_tests.test_the_successor_is_freed_whatever_the_holder_ends_in,
+    state=State.FAILED,
+)
 def the_successor_is_lost(right):
     return lambda self, record, now: self.let_key_go(record, now)
 
 
-@mutant((steering, "_key_free"))
+@mutant(
+    (steering, "_key_free"), found_by=redriving_tests.test_a_job_whose_key_is_taken_is_left_alone
+)
 def a_redrive_takes_a_key_that_is_held(right):
     return lambda world, record: True
 
@@ -399,19 +457,25 @@ def a_redrive_takes_a_key_that_is_held(right):
 # --- rules ----------------------------------------------------------------------------------------
 
 
-@mutant((World, "closed"))
+@mutant(
+    (World, "closed"),
+    found_by=rule_tests.test_a_closed_queue_gives_nothing_and_its_jobs_stay,
+    rule=rule_tests.PAUSE,
+)
 def pauses_leak(right):
     return lambda self, queue, now: any(
         rule.target == queue and rule.kind is RuleKind.BLOCK for rule in self.rules.values()
     )
 
 
-@mutant((World, "closed"))
+@mutant((World, "closed"), found_by=rule_tests.test_a_rule_ends_by_itself)
 def rules_last_a_moment_too_long(right):
     return lambda self, queue, now: right(self, queue, now - 1)
 
 
-@mutant((steering, "_put_rules"))
+@mutant(
+    (steering, "_put_rules"), found_by=rule_tests.test_lifting_the_pause_does_not_lift_the_block
+)
 def lifting_a_pause_lifts_the_block(right):
     def wrong(world, request):
         answer = right(world, request)
@@ -445,12 +509,16 @@ def totals_shrink(right):
     return wrong
 
 
-@mutant((World, "_keep"))
+@mutant(
+    (World, "_keep"), found_by=retention_tests.test_a_job_with_nothing_to_keep_is_deleted_as_it_ends
+)
 def nothing_is_deleted_at_its_end(right):
     return lambda self, record: max(1, right(self, record))
 
 
-@mutant((housekeeping, "_prune"))
+@mutant(
+    (housekeeping, "_prune"), found_by=retention_tests.test_an_ended_job_is_pruned_after_its_time
+)
 def jobs_are_pruned_early(right):
     def wrong(world, request):
         clock = world.clock
@@ -477,7 +545,7 @@ def a_redrive_keeps_the_failures(right):
 # --- schedules, workers, looks --------------------------------------------------------------------
 
 
-@mutant((scheduling, "_fire"))
+@mutant((scheduling, "_fire"), found_by=scheduling_tests.test_a_tick_is_won_once)
 def a_tick_is_won_twice(right):
     def wrong(world, request):
         info = world.schedules.get(request.name)
@@ -487,7 +555,10 @@ def a_tick_is_won_twice(right):
     return wrong
 
 
-@mutant((scheduling, "_put_one"))
+@mutant(
+    (scheduling, "_put_one"),
+    found_by=scheduling_tests.test_an_unchanged_schedule_keeps_its_next_tick,
+)
 def an_unchanged_schedule_starts_anew(right):
     def wrong(world, schedule, author):
         changed = right(world, schedule, author)
@@ -510,7 +581,7 @@ def orders_reach_nobody(right):
     return wrong
 
 
-@mutant((inspecting, "_find"))
+@mutant((inspecting, "_find"), found_by=inspecting_tests.test_every_job_is_on_one_page, limit=3)
 def a_page_skips_a_job(right):
     def wrong(world, request):
         page = right(world, request)
@@ -520,9 +591,47 @@ def a_page_skips_a_job(right):
     return wrong
 
 
-@mutant((World, "end"))
+@mutant((World, "end"), found_by=claiming_tests.test_a_job_in_line_past_its_expiry_ends_as_expired)
 def an_end_gives_no_reason(right):
     def wrong(self, record, change, state, reason):
         return right(self, record, change, state, None if reason is Reason.EXPIRED else reason)
 
     return wrong
+
+
+# --- what only the conformance suite looks at -----------------------------------------------------
+
+
+@mutant((enqueueing, "record_of"), found_by=fidelity_tests.test_queues_are_told_apart_byte_for_byte)
+def queues_are_told_apart_by_lower_case_letters(right):
+    return lambda job, seq, now: right(
+        msgspec.structs.replace(job, queue=job.queue.lower()), seq, now
+    )
+
+
+@mutant_driver(doorbell_tests.test_an_enqueue_rings_for_its_queues)
+def the_doorbell_is_dumb(clock):
+    return open_memory(clock=clock, doorbell=False)
+
+
+@mutant_driver(concurrency_tests.test_one_job_wanted_by_all_goes_to_one)
+def a_claim_is_not_one_step(clock):
+    driver = open_memory(clock=clock, world=TornWorld(clock, DEFAULT_BOUNDS))
+    return replace(driver, transport=UnlockedTransport())
+
+
+class UnlockedTransport(MemoryTransport):
+    """Lets everybody in at once."""
+
+    def __init__(self):
+        self._lock = nullcontext()
+
+
+class TornWorld(World):
+    """Gives others time between choosing a job and granting it, and does not look again."""
+
+    def move(self, record, change, state):
+        if change is Change.CLAIM:
+            time.sleep(0.002)
+        if record.state is not state:
+            super().move(record, change, state)

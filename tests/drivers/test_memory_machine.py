@@ -9,7 +9,7 @@ from oxmill.testing.face import Face
 from oxmill.testing.machine import machine_for
 
 STORIES = settings(
-    max_examples=300,
+    max_examples=80,
     stateful_step_count=40,
     derandomize=True,
     database=None,

@@ -61,9 +61,9 @@ async def test_an_ended_job_is_pruned_after_its_time(world: World) -> None:
     (lease,) = await world.claim()
     await world.settle(lease, Outcome.COMPLETE)
 
-    await world.pass_time(world.span(28))
+    await world.pass_time(world.span(29))
     early = await world.do(Prune())
-    await world.pass_time(world.span(3))
+    await world.pass_time(world.span(1))
     late = await world.do(Prune())
 
     assert (early.jobs, late.jobs) == (0, 1)

@@ -202,7 +202,7 @@ async def test_a_rule_ends_by_itself(world: World) -> None:
 
     await world.pass_time(world.span(9))
     closed = await names(world)
-    await world.pass_time(world.span(2))
+    await world.pass_time(world.span(1))
 
     assert closed == []
     assert (await queue(world)).rules == ()
