@@ -59,6 +59,7 @@ async def test_what_is_left_after_the_grace_time_is_released_and_uses_up_nothing
     worker.stop()
 
     assert await world.code_of(worker) == ExitCode.OK
+    assert ending == ([job_id] if kind == "coroutine" else [])
     job = await world.job(job_id)
     ending.append("thread")
     assert (job.state, job.failures, job.crashes) == (State.WAITING, 0, 0)
@@ -94,9 +95,11 @@ async def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_work
     worker = await world.start(grace=0.05)
     job_id = await world.enqueue(swallow)
     await world.in_state(job_id, State.RUNNING)
+    asked = time.monotonic()
     worker.stop()
 
     assert await world.code_of(worker) == ExitCode.OK
+    assert time.monotonic() - asked < 4
     assert (await world.job(job_id)).state is State.WAITING
     assert "in swallow" in world.events(RunStuck)[0].stack
     stubborn.set()
