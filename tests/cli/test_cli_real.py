@@ -279,8 +279,8 @@ def test_an_unusable_store_is_exit_4(project):
     assert "Traceback" not in done.stderr
 
 
-def on_a_terminal(folder, *words, **env):
-    """What a command shows on a terminal."""
+def on_a_terminal(folder, *words, answer="", **env):
+    """What a command shows on a terminal, where somebody types an answer; its exit code."""
     main, side = pty.openpty()
     process = subprocess.Popen(
         supervise.oxmill(*words),
@@ -291,6 +291,7 @@ def on_a_terminal(folder, *words, **env):
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120", **env},
     )
     os.close(side)
+    os.write(main, answer.encode())
     shown = b""
     while select.select([main], [], [], PATIENCE)[0]:
         try:
@@ -298,13 +299,29 @@ def on_a_terminal(folder, *words, **env):
         except OSError:  # the other side is closed
             break
     os.close(main)
-    process.wait(PATIENCE)
-    return shown.decode()
+    return shown.decode(), process.wait(PATIENCE)
 
 
 def test_a_terminal_gets_colours_unless_no_color(project):
     project.run("enqueue", "app:greet", '["Ann"]', "--delay", "1h")
-    coloured = on_a_terminal(project.folder, "jobs", "list")
+    coloured, _ = on_a_terminal(project.folder, "jobs", "list")
     assert "\x1b[" in coloured
     assert "scheduled" in coloured
-    assert "\x1b[3" not in on_a_terminal(project.folder, "jobs", "list", NO_COLOR="1")
+    assert "\x1b[3" not in on_a_terminal(project.folder, "jobs", "list", NO_COLOR="1")[0]
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("n\n", 130, 1), ("y\n", 0, 0)])
+def test_a_terminal_is_asked_before_jobs_are_removed(project, answer, code, left):
+    project.run("enqueue", "app:greet", '["Ann"]')
+    shown, ended = on_a_terminal(project.folder, "jobs", "rm", "-q", "default", answer=answer)
+    assert "Remove 1 job?" in shown
+    assert ended == code
+    assert len(project.data("jobs")) == left
+
+
+def test_ctrl_c_of_a_wait_is_exit_130(project):
+    job = project.run("enqueue", "app:greet", '["Ann"]', "--delay", "1h").stdout.strip()
+    process = project.start("jobs", "wait", job)
+    until(lambda: "jobs.db-shm" in Path(f"/proc/{process.pid}/maps").read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
