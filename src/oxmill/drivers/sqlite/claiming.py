@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import merge
 from itertools import islice
@@ -144,8 +145,8 @@ def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:
         )
     )
     tally = Tally()
-    for row in rows:
-        tally.move(row[2], State.WAITING, State.RUNNING)
+    for queue, n in Counter([row[2] for row in rows]).items():
+        tally.move(queue, State.WAITING, State.RUNNING, n)
     yield from tally.write()
     if any(row[-1] is not None for row in rows):
         yield from _free_keys(rows, now)

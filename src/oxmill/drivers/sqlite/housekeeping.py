@@ -108,7 +108,7 @@ class SqliteHousekeeping:
 
 
 def _queues_with(state: str) -> Steps[list[str]]:
-    rows = yield from ask(Statement("queues_with", {"state": state}))
+    rows = yield from ask(Statement("queues_with", {"state": state}, counts=True))
     return [queue for (queue,) in rows]
 
 

@@ -16,7 +16,7 @@ from oxmill.drivers.sqlite.faults import translated
 from oxmill.drivers.sqlite.filesystem import prepare_place
 from oxmill.drivers.sqlite.migrating import migrate
 from oxmill.drivers.sqlite.reader import Readers
-from oxmill.drivers.sqlite.steps import perform
+from oxmill.drivers.sqlite.session import perform
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn
 from oxmill.drivers.sqlite.writer import Writer
 from oxmill.errors import WrongContext
