@@ -323,11 +323,13 @@ async def test_leases_are_renewed_at_a_third_of_their_length(quick):
     job_id = await quick.enqueue(wait)
     first = await quick.in_state(job_id, State.RUNNING)
 
-    async def renewed():
-        job = await quick.job(job_id)
-        return job if job.lease_until != first.lease_until else None
+    for _ in range(2):
+        last = first
 
-    again = await quick.until(renewed)
+        async def renewed(last=last):
+            job = await quick.job(job_id)
+            return job if job.lease_until != last.lease_until else None
+
+        first = await quick.until(renewed)
+        assert first.lease_until - last.lease_until < 2 * SECOND
     go_on.set()
-
-    assert again.lease_until - first.lease_until < 2 * SECOND
