@@ -227,6 +227,24 @@ async def test_orders_reach_the_worker_at_once(world):
     assert await world.code_of(worker) == ExitCode.OK
 
 
+async def test_a_worker_whose_task_is_cancelled_gives_its_jobs_back(world):
+    @world.task
+    async def endless():
+        await asyncio.sleep(60)
+
+    worker = world.worker(grace=60)
+    before = asyncio.all_tasks()
+    serving = asyncio.create_task(worker.serve())
+    job_id = await world.enqueue(endless)
+    await world.in_state(job_id, State.RUNNING)
+    serving.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    assert (await world.job(job_id)).state is State.WAITING
+    assert asyncio.all_tasks() == before
+
+
 async def test_a_stop_before_the_start_ends_it_at_once(world):
     worker = world.worker()
     worker.stop()

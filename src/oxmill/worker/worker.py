@@ -169,8 +169,18 @@ class Worker:
         self._announce()
         if self._reason:
             stop.set()
-        await stop.wait()
-        self.phase = Phase.STOPPING
+        try:
+            await stop.wait()
+        except asyncio.CancelledError:
+            self._reason = self._reason or "its task was cancelled"
+            self._down.hurry()
+            await self._end(crew, claiming)
+            raise
+        await self._end(crew, claiming)
+
+    async def _end(self, crew: Crew, claiming: asyncio.Task[None]) -> None:
+        """Let running jobs finish, settle everything, send the agents home."""
+        parts, self.phase = self._parts, Phase.STOPPING
         running = len(parts.executor.running)
         self.bus.emit(WorkerStopping(worker=self.id, reason=self._reason, running=running))
         parts.systemd.stopping(self._reason)
