@@ -155,7 +155,7 @@ def check_find(request: Find) -> int | None:
     cursor = request.after
     if cursor is None:
         return None
-    if not (cursor.isascii() and cursor.isdigit()):
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise BadInput(f"{cursor[:40]!r} is not the cursor of a page; use the `next` of the last")
     return int(cursor)
 
