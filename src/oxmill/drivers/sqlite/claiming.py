@@ -159,7 +159,7 @@ def _free_keys(rows: Sequence[Sequence[Any]], now: Micros) -> Steps[None]:
     ]
     keys = yield from load_keys(row[-1] for row in started)
     for row in started:
-        job = keys.jobs.get(row[1])
+        job = keys.job(row[-1], row[1])
         if job is not None:
             keys.let_go(job, now)
     yield from keys.write()

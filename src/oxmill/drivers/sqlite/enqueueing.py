@@ -119,7 +119,7 @@ def _judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueue
     numbers = yield from ask(Draw(len(jobs)))
     intake = Intake(
         now=now,
-        first=numbers[0],
+        numbers=iter(numbers),
         keys=keys,
         contents={job_id: (queue, task, payload) for job_id, queue, task, payload in contents},
         jobs={job.id: job for job in there},
@@ -146,16 +146,13 @@ def _store(intake: Intake) -> Steps[None]:
 
 
 def _replace(changes: list[Replacement]) -> Steps[None]:
-    joining = sum(change.joins_line for change in changes)
-    places = iter((yield from ask(Draw(joining))))
     rows: list[Row] = []
     old: list[Row] = []
     new: list[Row] = []
     for change in changes:
         job = change.job
-        place = next(places) if change.joins_line else job.place
         content = _content(change.content, job.state, job.due_at, job.expires_at)
-        rows.append((*content, place, job.seq))
+        rows.append((*content, job.place, job.seq))
         old += labels(extras_in(change.extras_before), job.seq)
         new += labels(extras_in(job.extras), job.seq)
     if old:
