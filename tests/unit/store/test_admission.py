@@ -24,6 +24,7 @@ from oxmill.store.admission import (
     check_settlements,
     clip,
     need,
+    storable,
 )
 from oxmill.store.capabilities import Capability
 
@@ -118,6 +119,8 @@ def test_an_ordinary_batch_is_taken():
         ({"max_attempts": 0}, BadInput),
         ({"crash_limit": 0}, BadInput),
         ({"delay": -1}, BadInput),
+        ({"headers": {"h": "\ud800"}}, BadInput),
+        ({"content_type": "\ud800"}, BadInput),
         ({"run_at": 2**53}, BadInput),
         ({"keep": -1}, BadInput),
         ({"payload": b"x" * (8 * 1024 * 1024 + 1)}, TooBig),
@@ -257,6 +260,13 @@ def test_a_long_error_keeps_the_start_of_the_message_and_the_end_of_the_tracebac
     assert cut.message.endswith("…")
     assert cut.traceback.startswith("…")
     assert cut.traceback.endswith("end")
+
+
+def test_a_reason_is_made_to_fit():
+    assert storable(None, 100) is None
+    assert storable("why", 100) == "why"
+    assert storable("half \ud800", 100) == "half ?"
+    assert storable("x" * 500, 100) == "x" * 100 + "…"
 
 
 @given(

@@ -26,6 +26,8 @@ class Settling(Protocol):
         the line, if 0). release → waiting at its old place. A job asked to stop that is retried,
         snoozed or released ends as cancelled instead; one that completes or fails keeps that end.
 
+        An error or a reason that is too long or is not text is cut or replaced, never refused.
+
         A job that ends gives back its unique key and frees the job held behind it. An ended job
         with nothing to keep is deleted in the same step.
         """

@@ -396,6 +396,28 @@ async def test_a_long_error_is_cut_not_refused(world: World) -> None:
     assert job.error.traceback.endswith("the end")
 
 
+@pytest.mark.parametrize("reason", ["half \ud800 of it", "long " * 100_000], ids=["half", "long"])
+@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.CANCEL])
+async def test_an_odd_reason_stops_no_settlement(
+    world: World, outcome: Outcome, reason: str
+) -> None:
+    await world.enqueue("a", "b")
+    a, b = await world.claim(2)
+    items = (
+        Settlement(id="a", token=a.token, outcome=outcome, reason=reason),
+        Settlement(id="b", token=b.token, outcome=Outcome.COMPLETE),
+    )
+
+    answers = await world.do(Settle(items=items))
+
+    job = await world.job("a")
+    assert [answer.ruling for answer in answers] == [Ruling.WON, Ruling.WON]
+    assert job is not None
+    assert job.reason is not None
+    assert job.reason.startswith(reason[:4])
+    assert len(job.reason.encode()) < world.driver.bounds.error_bytes + 10
+
+
 async def test_an_error_with_half_a_character_is_recorded_all_the_same(world: World) -> None:
     lease = await leased(world)
     odd = Failure(type="E", message="half \ud800 and NUL \x00", traceback="\udfff")
