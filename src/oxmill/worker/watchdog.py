@@ -106,6 +106,8 @@ class Watchdog:
 
     def _judge(self, now: float) -> None:
         trouble = self.trouble
+        if self._ended.is_set():  # a worker that stops is told of elsewhere
+            return
         if self._was_ready and trouble:
             self._bus.emit(ReadinessChanged(ready=False, reason=trouble))
         elif self._told_unready and not trouble:
