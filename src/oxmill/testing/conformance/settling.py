@@ -14,7 +14,7 @@ from oxmill.model.settlement import Failure, Outcome, Ruling, Settle, Settled, S
 from oxmill.model.state import State
 from oxmill.model.token import Token
 from oxmill.store.plan import together
-from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.conformance.world import QUEUE, World, almost, by_id, new_job
 
 BOOM = Failure(type="ValueError", message="boom", traceback="Traceback …")
 
@@ -93,16 +93,16 @@ async def test_a_cancellation_without_a_reason_is_called_cancelled(world: World)
 async def test_a_retried_job_comes_back_after_its_delay(world: World) -> None:
     lease = await leased(world)
 
-    answer = await world.settle(lease, Outcome.RETRY, error=BOOM, delay=world.span(20))
+    answer = await world.settle(lease, Outcome.RETRY, error=BOOM, delay=world.span(3))
 
     job = await world.job("a")
     assert answer.state is State.SCHEDULED
     assert job is not None
     assert (job.state, job.failures, job.error) == (State.SCHEDULED, 1, BOOM)
     assert job.history[-1].ended_at is not None
-    assert job.due_at == job.history[-1].ended_at + world.span(20)
+    assert job.due_at == job.history[-1].ended_at + world.span(3)
     assert await line(world) == []
-    await world.pass_time(world.span(21))
+    await world.pass_time(world.span(4))
     (again,) = await world.claim()
     assert (again.token.attempt, again.failures) == (2, 1)
 
@@ -121,15 +121,16 @@ async def test_a_delay_of_nothing_means_the_end_of_the_line(world: World, outcom
 async def test_a_snoozed_job_comes_back_and_has_used_up_nothing(world: World) -> None:
     lease = await leased(world, max_attempts=1)
 
-    answer = await world.settle(lease, Outcome.SNOOZE, delay=world.span(20))
+    delay = world.span(6)
+    answer = await world.settle(lease, Outcome.SNOOZE, delay=delay)
 
     job = await world.job("a")
     assert answer.state is State.SCHEDULED
     assert job is not None
     assert (job.state, job.failures, job.crashes) == (State.SCHEDULED, 0, 0)
-    await world.pass_time(world.span(19))
+    await world.pass_time(almost(world, delay))
     assert await line(world) == []
-    await world.pass_time(world.span(2))
+    await world.pass_time(delay - almost(world, delay))
     assert await line(world) == ["a"]
 
 
