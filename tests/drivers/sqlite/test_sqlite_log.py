@@ -7,10 +7,12 @@ from itertools import count
 import pytest
 from sqlite_stage import Store
 
-from oxmill.drivers.sqlite import checkpoint
+from oxmill.drivers.sqlite import checkpoint, housekeeping
 from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.transport import SqliteTransport
+from oxmill.model.info import Prune
+from oxmill.model.query import Filter, Purge
 
 KIB = 1024
 
@@ -141,3 +143,16 @@ def test_closing_leaves_one_whole_file(store):
     assert not store.path.with_name("store.db-wal").exists()
     found = sqlite3.connect(store.path).execute("SELECT id FROM jobs").fetchall()
     assert found == [("a",)]
+
+
+def test_the_file_shrinks_when_most_of_it_is_free(store, monkeypatch):
+    monkeypatch.setattr(housekeeping, "_SPARE_PAGES", 10)
+    store.enqueue(*(f"job-{number}" for number in range(300)), payload=b"x" * 8 * KIB)
+    store.driver.run(store.driver.steering.purge(Purge(filter=Filter())))
+    connection = store.writer._session.connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+
+    for _ in range(5):
+        store.driver.run(store.driver.housekeeping.prune(Prune()))
+
+    assert connection.execute("PRAGMA page_count").fetchone()[0] < pages / 2
