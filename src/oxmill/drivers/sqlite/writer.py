@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
-from oxmill.drivers.sqlite.faults import is_broken, is_busy, not_text, translated
+from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated, unstorable
 from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
@@ -224,7 +224,7 @@ class Writer:
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
-            turn.error = not_text(error) if isinstance(error, UnicodeEncodeError) else error
+            turn.error = unstorable(error)
             return session.connection.total_changes == before
         return True
 
