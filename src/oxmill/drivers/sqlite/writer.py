@@ -46,7 +46,7 @@ class Writer:
         self._turnstile = Turnstile(self._checkpointer.place.path)
         self._line: deque[Turn] = deque()
         self._lock = threading.Lock()
-        self._thread_lock = threading.Lock()
+        self._door = threading.Lock()
         self._thread: threading.Thread | None = None
         self._summons = Signal()
 
@@ -78,8 +78,8 @@ class Writer:
 
     def close(self) -> None:
         """Perform what was accepted, then let go of thread and connection."""
-        self._closed = True
-        with self._thread_lock:
+        with self._door:
+            self._closed = True
             thread, self._thread = self._thread, None
         if thread is not None:
             self._summons.give()
@@ -113,9 +113,10 @@ class Writer:
     # --- leading -------------------------------------------------------------------------------
 
     def _enter(self, turn: Turn) -> None:
-        if self._closed:
-            raise StoreUnavailable(f"{self._path} was closed; open it again")
-        self._line.append(turn)
+        with self._door:
+            if self._closed:
+                raise StoreUnavailable(f"{self._path} was closed; open it again")
+            self._line.append(turn)
 
     def _lead(self) -> None:
         """Commit everything in line. The lock is held; it is released here."""
@@ -138,7 +139,7 @@ class Writer:
 
     def _summon(self) -> None:
         if self._thread is None:
-            with self._thread_lock:
+            with self._door:
                 if self._thread is None and not self._closed:
                     self._thread = threading.Thread(
                         target=self._serve, name="oxmill-sqlite-writer", daemon=True
@@ -148,13 +149,11 @@ class Writer:
 
     def _serve(self) -> None:
         """The life of the writer's own thread, which leads for callers that must not block."""
-        while True:
+        while not self._closed:
             self._summons.wait()
-            if self._line:
+            while self._line:
                 self._lock.acquire()
                 self._lead()
-            elif self._closed:
-                return
 
     # --- committing ----------------------------------------------------------------------------
 
