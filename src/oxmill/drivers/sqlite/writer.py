@@ -17,6 +17,7 @@ from typing import Final
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
 from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated, unstorable
+from oxmill.drivers.sqlite.filesystem import prepare_place
 from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
@@ -74,7 +75,10 @@ class Writer:
         """Open the database if that has not happened yet."""
         if self._session is None:
             with self._lock:
-                self._opened()
+                try:
+                    self._opened()
+                except sqlite3.Error as error:
+                    raise translated(error, self._path) from error
 
     def close(self) -> None:
         """Perform what was accepted, then let go of thread and connection."""
@@ -272,7 +276,13 @@ class Writer:
 
     def _opened(self) -> Session:
         if self._session is None:
-            connection = self._open()
+            prepare_place(self._checkpointer.place.path)
+            # One process at a time installs, migrates and switches to the write-ahead log.
+            self._turnstile.enter(PATIENCE)
+            try:
+                connection = self._open()
+            finally:
+                self._turnstile.leave()
             self._checkpointer.watch(connection)
             self._session = Session(connection)
         return self._session
