@@ -1,0 +1,166 @@
+"""One connection shared by all threads: what is asked while it is busy travels together next."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
+from oxmill.drivers.redis.link import exchange, is_stale, open_blocking, read_all
+from oxmill.drivers.redis.script import Call, Command
+from oxmill.errors import StoreUnavailable
+
+_TOGETHER: Final = 200
+"""Calls that may share one round trip."""
+_PATIENCE: Final = 3.0
+"""How many time-outs a caller waits for its turn."""
+
+
+class Asked:
+    """What one caller asks, and what came of it."""
+
+    __slots__ = ("error", "leads", "replies", "steps", "turn", "writes")
+
+    def __init__(self, steps: Sequence[Call | Command], *, writes: bool) -> None:
+        self.steps = steps
+        self.writes = writes
+        self.replies: list[Any] | None = None
+        self.error: Exception | None = None
+        self.turn = threading.Event()
+        self.leads = False
+        """Whether the caller is to take over the connection."""
+
+
+class Lane:
+    """A blocking connection to one server.
+
+    The first to come leads: it sends what all have asked, hands out the replies, and passes the
+    lead on. So a process under load has one connection and few round trips.
+    """
+
+    def __init__(self, target: Target, address: Address, keys: Sequence[Sequence[bytes]]) -> None:
+        self._target = target
+        self._address = address
+        self._keys = keys
+        self._bound = target.options["socket_timeout"]
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._guard = threading.Lock()
+        self._pending: list[Asked] = []
+        self._led = False
+        self._connection: Any = None
+        self._loaded: set[str] = set()
+
+    def ask(self, steps: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        """The replies to all steps; they reach the server in this order."""
+        if os.getpid() != self._pid:  # a forked child must not talk on its parent's socket
+            self._reset()
+        mine = Asked(steps, writes=writes)
+        with self._guard:
+            self._pending.append(mine)
+            lead, self._led = not self._led, True
+        if not lead:
+            self._await_turn(mine)
+        if mine.replies is None and mine.error is None:
+            self._serve(mine)
+        if mine.error is not None:
+            raise mine.error
+        assert mine.replies is not None  # noqa: S101 - served, and without an error
+        return mine.replies
+
+    def _await_turn(self, mine: Asked) -> None:
+        if mine.turn.wait(_PATIENCE * self._bound + 5):
+            return
+        with self._guard:
+            if mine in self._pending and not mine.leads:
+                self._pending.remove(mine)
+                raise StoreUnavailable(
+                    f"{self._target.shown} is busy: no turn came; nothing was written, try again"
+                )
+        mine.turn.wait()
+
+    def _serve(self, mine: Asked) -> None:
+        """Send what has been asked, until it is one's own turn; then pass the lead on."""
+        try:
+            while mine.replies is None and mine.error is None:
+                with self._guard:
+                    batch, self._pending = self._pending[:_TOGETHER], self._pending[_TOGETHER:]
+                self._exchange(batch)
+                for each in batch:
+                    if each is not mine:
+                        each.turn.set()
+        finally:
+            with self._guard:
+                if self._pending:
+                    self._pending[0].leads = True
+                    self._pending[0].turn.set()
+                else:
+                    self._led = False
+
+    def _exchange(self, batch: Sequence[Asked]) -> None:
+        steps = [step for asked in batch for step in asked.steps]
+        sent = False
+        try:
+            connection = self._ready()
+            work = exchange(steps, self._keys, self._loaded)
+            commands = next(work)
+            while True:
+                data = connection.pack_commands(commands)
+                sent = True
+                connection.send_packed_command(data, check_health=False)
+                try:
+                    commands = work.send(read_all(connection, len(commands)))
+                except StopIteration as end:
+                    replies = end.value
+                    break
+        except FAULTS as fault:
+            self._drop()
+            for asked in batch:
+                asked.error = (
+                    cut_off(self._target.shown, fault, writes=asked.writes)
+                    if sent
+                    else unreachable(self._target.shown, fault)
+                )
+            return
+        except BaseException as fault:
+            # Interrupted halfway: what is still on the wire must not answer the next question.
+            self._drop()
+            for asked in batch:
+                asked.error = cut_off(self._target.shown, fault, writes=asked.writes)
+            raise
+        at = 0
+        for asked in batch:
+            asked.replies = replies[at : at + len(asked.steps)]
+            at += len(asked.steps)
+
+    def _ready(self) -> Any:
+        """A connection that shows signs of life."""
+        if self._connection is not None:
+            if not is_stale(self._connection):
+                try:
+                    self._connection.check_health()
+                except FAULTS:
+                    self._drop()
+                else:
+                    return self._connection
+            self._drop()
+        connection = open_blocking(self._target, self._address)
+        connection.connect()
+        self._connection = connection
+        return connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        self._loaded = set()
+        if connection is not None:
+            connection.disconnect()
+
+    def close(self) -> None:
+        """Let go of the connection; the next question would open another."""
+        if os.getpid() == self._pid:
+            self._drop()

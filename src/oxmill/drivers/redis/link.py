@@ -1,0 +1,114 @@
+"""Connections: made with bounded waits, checked before use, and closed after any doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Final
+
+import redis.asyncio.connection as aio
+from redis import connection as sio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.retry import Retry
+
+from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.script import Call, Command
+
+Words = tuple[Any, ...]
+Exchange = Generator[list[Words], list[Any], list[Any]]
+
+_HEALTH: Final = 15
+"""A connection idle for so many seconds is asked for a sign of life before it is used."""
+
+
+def _how(target: Target, address: Address) -> tuple[str, dict[str, Any]]:
+    options: dict[str, Any] = {
+        **target.options,
+        "protocol": 2,
+        "health_check_interval": _HEALTH,
+    }
+    host, port = address
+    if not port:
+        return "UnixDomainSocketConnection", {**options, "path": host}
+    options |= {"host": host, "port": port, "socket_keepalive": True}
+    return "SSLConnection" if target.tls else "Connection", options
+
+
+def open_blocking(target: Target, address: Address) -> Any:
+    """A connection for threads, not yet connected."""
+    name, options = _how(target, address)
+    return getattr(sio, name)(**options, retry=Retry(NoBackoff(), 0))
+
+
+def open_async(target: Target, address: Address) -> Any:
+    """A connection for an event loop, not yet connected."""
+    name, options = _how(target, address)
+    return getattr(aio, name)(**options, retry=AsyncRetry(NoBackoff(), 0))
+
+
+def exchange(
+    steps: Sequence[Call | Command], keys: Sequence[Sequence[bytes]], loaded: set[str]
+) -> Exchange:
+    """One round trip for all steps, without doing it: yields commands and is sent their replies.
+
+    Scripts that this connection has not used yet are loaded along. A script that the server has
+    forgotten meanwhile is loaded and called again: the refusal says that it did nothing.
+    """
+    replies = yield from _send(steps, keys, loaded)
+    lost = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+    if lost:
+        loaded.clear()
+        again = yield from _send([steps[place] for place in lost], keys, loaded)
+        for place, reply in zip(lost, again, strict=True):
+            replies[place] = reply
+    return replies
+
+
+def _send(
+    steps: Sequence[Call | Command], keys: Sequence[Sequence[bytes]], loaded: set[str]
+) -> Exchange:
+    scripts = {step.script.sha: step.script for step in steps if isinstance(step, Call)}
+    loads: list[Words] = [
+        ("SCRIPT", "LOAD", script.text) for sha, script in scripts.items() if sha not in loaded
+    ]
+    loaded.update(scripts)
+    replies = yield loads + [_words(step, keys) for step in steps]
+    return replies[len(loads) :]
+
+
+def _words(step: Call | Command, keys: Sequence[Sequence[bytes]]) -> Words:
+    if isinstance(step, Command):
+        return step.words
+    names = keys[step.shard]
+    return ("EVALSHA", step.script.sha, len(names), *names, *step.args)
+
+
+def read_all(connection: Any, count: int) -> list[Any]:
+    """So many replies; refusals are replies too."""
+    replies: list[Any] = []
+    for _ in range(count):
+        try:
+            replies.append(connection.read_response(disable_decoding=True))
+        except ResponseError as refusal:
+            replies.append(refusal)
+    return replies
+
+
+async def aread_all(connection: Any, count: int) -> list[Any]:
+    """The same without blocking the event loop."""
+    replies: list[Any] = []
+    for _ in range(count):
+        try:
+            replies.append(await connection.read_response(disable_decoding=True))
+        except ResponseError as refusal:
+            replies.append(refusal)
+    return replies
+
+
+def is_stale(connection: Any) -> bool:
+    """Whether the server has closed an idle connection, or said something nobody asked for."""
+    try:
+        return bool(connection.can_read(0))
+    except (RedisError, OSError):
+        return True

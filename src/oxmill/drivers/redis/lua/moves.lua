@@ -1,0 +1,116 @@
+-- Shared: the only place where a job changes its state, its line or its rank.
+-- Guarantee: the sorted sets of a queue, the tallies and the job itself stay in step.
+-- KEYS: those of keys.py; the sets of a queue are named after ROOT and so lie in its slot.
+-- ARGV: none.
+-- Result: the functions below.
+local PAGE = 256
+
+local function line_of(queue) return ROOT .. ':line:' .. queue end
+local function due_of(queue) return ROOT .. ':due:' .. queue end
+local function leases_of(queue) return ROOT .. ':leases:' .. queue end
+local function expiring_of(queue) return ROOT .. ':expiring:' .. queue end
+local function field_of(name, value) return ROOT .. ':field:' .. name .. '=' .. value end
+local function seq_of(member) return string.sub(member, -14) end
+
+-- Equal priorities are ranked by the member's text: place, then arrival.
+local function rank(job)
+  local place = job.s[PLACE]
+  return place == 0 and job.seq or string.format(NUMBER, place) .. job.seq
+end
+
+local function due_at(job) return job.s[ENQUEUED] + job.s[DUE] end
+
+local function startable_until(s)
+  return s[EXPIRES] > 0 and s[STATE] <= WAITING and s[ATTEMPT] == 0
+end
+
+local function leave(job)
+  local s = job.s
+  local state, queue = s[STATE], s[QUEUE]
+  if state == WAITING then
+    zput(line_of(queue), rank(job), false)
+  elseif state == SCHEDULED then
+    zput(due_of(queue), job.seq, false)
+  elseif state == RUNNING then
+    zput(leases_of(queue), job.seq, false)
+  else
+    tally('now:' .. state .. ':' .. queue, -1)
+    if state > RUNNING then zput(ENDED, job.seq, false) end
+  end
+  if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
+end
+
+local function join(job)
+  local s = job.s
+  local state, queue = s[STATE], s[QUEUE]
+  if state == WAITING then
+    zput(line_of(queue), rank(job), s[PRIORITY])
+    gain(queue)
+  elseif state == SCHEDULED then
+    zput(due_of(queue), job.seq, due_at(job))
+    soon(queue, due_at(job))
+  elseif state == RUNNING then
+    zput(leases_of(queue), job.seq, s[LEASED])
+    soon(queue, s[LEASED])
+    local start = s[LEASED] - s[LEASE]
+    if not granted[queue] or granted[queue] < start then granted[queue] = start end
+  else
+    tally('now:' .. state .. ':' .. queue, 1)
+  end
+  if startable_until(s) then
+    zput(expiring_of(queue), job.seq, s[EXPIRES])
+    soon(queue, s[EXPIRES])
+  end
+  save(job)
+end
+
+local function move(job, state)
+  leave(job)
+  job.s[STATE] = state
+  join(job)
+end
+
+-- To the end of the line, or among the scheduled if it is not due yet.
+local function line_up(job, due)
+  leave(job)
+  job.s[DUE] = due - job.s[ENQUEUED]
+  if due <= now then job.s[PLACE] = draw() end
+  job.s[STATE] = due > now and SCHEDULED or WAITING
+  join(job)
+end
+
+local function page_of(seq) return math.floor(tonumber(seq) / PAGE) end
+
+local function index(job, present)
+  local page = page_of(job.seq)
+  pages[page] = (pages[page] or 0) + (present and 1 or -1)
+end
+
+local function index_fields(job, present)
+  if not string.find(job.s[ASIDE], 'f', 1, true) then return end
+  local fields = about(job)[7]
+  for i = 1, #fields, 2 do
+    zput(field_of(fields[i], fields[i + 1]), job.seq, present and 0)
+  end
+end
+
+local function admit(job, state)
+  job.s[STATE] = state
+  jobs[job.seq] = job
+  hput(IDS, job.id, job.seq)
+  named[job.s[QUEUE]] = true
+  index(job, true)
+  index_fields(job, true)
+  join(job)
+end
+
+local function remove(job)
+  leave(job)
+  index(job, false)
+  index_fields(job, false)
+  forget_asides(job)
+  hput(IDS, job.id, false)
+  hput(JOBS, job.seq, false)
+  dirty[job.seq] = nil
+  jobs[job.seq] = false
+end
