@@ -22,7 +22,7 @@ from oxmill.queue.naming import place_of
 from oxmill.queue.options import Defaults, TaskOptions, with_options
 from oxmill.queue.work import Queue
 from oxmill.store.driver import Driver
-from oxmill.store.roles.installing import Migrate, Version
+from oxmill.store.roles.installing import Version
 
 if TYPE_CHECKING:
     from oxmill.testing.harness import Testing
@@ -37,7 +37,8 @@ class AppOptions(TypedDict, total=False):
     """Options of an app."""
 
     mode: Mode
-    """`durable`, or `fast`: the last moments before a power cut may be lost."""
+    """What an acknowledged write survives: power loss (`durable`), only the end of every process
+    (`process`), or neither (`volatile`)."""
     doorbell: bool
     """Whether waiting workers are woken; without it they look at intervals."""
     defaults: Defaults
@@ -164,14 +165,15 @@ class App(Declaring, Looking):
         await _in_thread(self._client.close)
 
     def __enter__(self) -> Self:
-        _ = self.driver
+        # A store that cannot be used is told here, not at the first enqueue.
+        self.driver.run(self.driver.installing.version(Version()))
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
-        await _in_thread(lambda: self.driver)
+        await _in_thread(self.__enter__)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -181,10 +183,7 @@ class App(Declaring, Looking):
         return f"<App {self.url.partition('@')[2] or self.url}, {len(self.registry)} tasks>"
 
     def _open(self) -> Driver:
-        driver = connect(self.url, doorbell=self._doorbell, mode=self._mode)
-        if driver.run(driver.installing.version(Version())).pending:
-            driver.run(driver.installing.migrate(Migrate()))
-        return driver
+        return connect(self.url, doorbell=self._doorbell, mode=self._mode)
 
 
 class Background:

@@ -12,7 +12,7 @@ from oxmill.model.value import Micros
 from oxmill.store.driver import Driver
 
 Clock = Callable[[], Micros]
-Mode = Literal["durable", "fast"]
+Mode = Literal["durable", "process", "volatile"]
 
 VARIABLE: Final = "OXMILL_URL"
 DEFAULT_URL: Final = "sqlite:///oxmill.db"
@@ -52,8 +52,10 @@ def connect(
     """Open the store at a URL.
 
     `sqlite:///jobs.db` is a file in the current folder, `sqlite:////var/lib/jobs.db` one by its
-    full path, `memory://` a store that lives and dies with this object. `mode="fast"` trades the
-    last moments before a power cut for speed; a crash of any process still loses nothing.
+    full path, `memory://` a store that lives and dies with this object.
+
+    In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
+    process; in `volatile`, neither is promised.
     """
     place = store_url(url)
     scheme, mark, _ = place.partition("://")

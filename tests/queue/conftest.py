@@ -8,7 +8,6 @@ import pytest
 
 from oxmill import App
 from oxmill.connect import connect
-from oxmill.store.roles.installing import Migrate
 from oxmill.testing.clock import VirtualClock
 
 STORES = ["memory", "sqlite"]
@@ -40,7 +39,6 @@ def new_app(url, clock, opened):
     def make(**options):
         app = App(url, **options)
         driver = connect(url, clock=clock, doorbell=options.get("doorbell", True))
-        driver.run(driver.installing.migrate(Migrate()))
         opened.callback(driver.close)
         opened.enter_context(app._client.lend(driver))
         return app

@@ -83,6 +83,30 @@ def test_a_forked_child_does_not_close_its_parents_store():
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_parent_and_forked_child_use_one_file_at_the_same_time(tmp_path):
+    app = App(f"sqlite:///{tmp_path}/jobs.db")
+
+    @app.task
+    def work(n: int) -> None: ...
+
+    with app:
+        work.enqueue(0)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                jobs = [work.enqueue(n) for n in range(20)]
+                os._exit(0 if all(job.refresh().created for job in jobs) else 1)
+            finally:
+                os._exit(2)
+        for n in range(20):
+            work.enqueue(n)
+
+        assert os.waitpid(pid, 0)[1] == 0
+        assert len(app.queue("default")) == 41
+        assert len({job.id for job in app.jobs()}) == 41
+
+
 def test_two_apps_live_side_by_side():
     one, other = App("memory://"), App("memory://")
 

@@ -61,5 +61,6 @@ def test_a_sqlite_file_is_made_where_the_url_says(tmp_path, monkeypatch):
 
     with App("sqlite:///here.db") as app:
         assert app.driver.name == "sqlite"
+        app.queue("q").add(b"x")
 
     assert (tmp_path / "here.db").exists()

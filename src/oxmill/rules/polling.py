@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SHARE: Final = 0.01
+SHARE: Final = 0.02
 """A worker that polls spends at most this share of its time on looks that find nothing."""
 
 
@@ -18,6 +18,15 @@ def poll_interval(cost: float, *, bell: bool, bounds: tuple[float, float]) -> fl
     """
     low, high = bounds
     return high if bell else min(max(cost / SHARE, low), high)
+
+
+def look_cost(known: float, measured: float) -> float:
+    """What a look is taken to cost, in seconds, after one more was measured.
+
+    A cheaper one counts at once, a dearer one little by little: a single slow look says more about
+    the moment than about the store.
+    """
+    return min(measured, max(known, 0.0001) * 1.25)
 
 
 FIRST_PAUSE: Final = 0.05

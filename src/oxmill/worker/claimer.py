@@ -15,7 +15,7 @@ from oxmill.model.claim import Claim, Claimed
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
 from oxmill.observe.metrics import Metrics
-from oxmill.rules.polling import poll_interval
+from oxmill.rules.polling import look_cost, poll_interval
 from oxmill.rules.settle import released
 from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
@@ -95,7 +95,7 @@ class Claimer:
 
     async def run(self) -> None:
         """Take turn after turn until closed and done."""
-        while not (self._closing and not self._executor.running and not self._settler.open):
+        while not self._finished:
             try:
                 pause = await self._turn()
             except FATAL:
@@ -106,8 +106,12 @@ class Claimer:
                 _LOG.exception("a turn failed and will be tried again")
                 await self._hurry.wait(self._trouble.met(error))
             else:
-                if pause > 0:
+                if pause > 0 and not self._finished:
                     await self._wake.wait(pause)
+
+    @property
+    def _finished(self) -> bool:
+        return self._closing and not self._executor.running and not self._settler.open
 
     async def _turn(self) -> float:
         """One round trip, if there is anything to say; the seconds to wait for more."""
@@ -138,7 +142,7 @@ class Claimer:
             self._say_if_idle()
             return 0.0 if self._settler.open else self._config.poll_most / SECOND
         if batch is None and not claimed.jobs:
-            self._cost += (time.monotonic() - sent - self._cost) / 4
+            self._cost = look_cost(self._cost, time.monotonic() - sent)
         return self._begin(claimed, room, sent)
 
     def _room(self) -> int:

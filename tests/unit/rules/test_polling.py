@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oxmill.rules.polling import LONGEST_PAUSE, SHARE, pause_after, poll_interval
+from oxmill.rules.polling import LONGEST_PAUSE, SHARE, look_cost, pause_after, poll_interval
 
 BOUNDS = (0.05, 1.0)
 COSTS = st.floats(min_value=0, max_value=10)
@@ -12,7 +12,7 @@ def test_a_cheap_store_without_a_bell_is_looked_at_every_50_ms():
 
 
 def test_a_dear_store_without_a_bell_is_looked_at_more_rarely():
-    assert poll_interval(0.005, bell=False, bounds=BOUNDS) == 0.5
+    assert poll_interval(0.005, bell=False, bounds=BOUNDS) == 0.25
 
 
 def test_with_a_bell_the_look_is_only_a_safety_net():
@@ -37,3 +37,13 @@ def test_pauses_grow():
         pause_after(n, 0.5) for n in (1, 2, 3)
     )
     assert pause_after(1, 0.5) < pause_after(5, 0.5)
+
+
+def test_one_slow_look_hardly_counts_and_many_do():
+    cost = look_cost(0.0, 0.0002)
+    assert look_cost(cost, 5.0) < 0.0003
+
+    for _ in range(50):
+        cost = look_cost(cost, 0.01)
+    assert cost == 0.01
+    assert look_cost(cost, 0.0002) == 0.0002
