@@ -34,6 +34,7 @@ OPTIONAL = {
     "rich": {"oxmill.cli"},
     "pytest": {"oxmill.testing", "oxmill.contrib.pytest_plugin"},
     "hypothesis": {"oxmill.testing"},
+    "redis": {"oxmill.drivers.redis"},
 }
 
 LONG_FUNCTIONS = {

@@ -17,8 +17,8 @@ START = 20.0
 
 
 def binary():
-    """The server to test; `OXMILL_TEST_REDIS_SERVER` names another than the one on the path."""
-    return os.environ.get("OXMILL_TEST_REDIS_SERVER") or shutil.which("redis-server")
+    """The server to test; `REDIS_SERVER_UNDER_TEST` names another than the one on the path."""
+    return os.environ.get("REDIS_SERVER_UNDER_TEST") or shutil.which("redis-server")
 
 
 def free_port():

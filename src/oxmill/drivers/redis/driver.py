@@ -26,6 +26,7 @@ from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
 from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
+from oxmill.store.doorbell import Doorbell
 from oxmill.store.driver import Driver
 
 REDIS_BOUNDS: Final = msgspec.structs.replace(
@@ -34,7 +35,6 @@ REDIS_BOUNDS: Final = msgspec.structs.replace(
 """Smaller batches than elsewhere, so that no script holds the server for more than a few
 milliseconds: while one runs, nobody else is served."""
 
-_ABLE: Final = Capability.MANY_PROCESSES | Capability.DOORBELL
 _MAX_SHARDS: Final = 256
 
 
@@ -52,38 +52,53 @@ def open_redis(  # noqa: PLR0913 - options of one call
 
     Nothing is connected until the first call. `namespace` keeps several apps apart on one server;
     `shards` spreads one app over the slots of a cluster and must be the same for all who use it.
-    Both may stand in the URL's query. A `clock` replaces the server's own: for tests only.
+    Both may stand in the URL's query; so may `replicas`, how many of them must confirm each write
+    before it is acknowledged. A `clock` replaces the server's own: for tests only.
     """
     target = parse(url)
     extras = dict(target.extras)
     name = namespace or extras.pop("namespace", "oxmill")
-    parts = shards or _number(extras.pop("shards", "1"))
+    parts = shards or _number("shards", extras.pop("shards", "1"))
+    replicas = _number("replicas", extras.pop("replicas", "0"))
     if extras:
         raise BadConfig(f"{', '.join(sorted(extras))}: not an option of a Redis URL")
     check_namespace(name)
     if not 1 <= parts <= _MAX_SHARDS:
         raise BadConfig(f"use 1 to {_MAX_SHARDS} shards, not {parts}")
-    able = _ABLE
-    if mode != "volatile":
-        able |= Capability.DURABLE
-    if clock is not None:
-        able |= Capability.VIRTUAL_TIME
-    keys = [[key.encode() for key in keys_of(name, shard)] for shard in range(parts)]
     channel = f"{name}:bell:"
     space = Space(
         namespace=name,
         shards=parts,
         bounds=bounds,
-        able=able,
+        able=_able(mode, clock),
         channel=channel.encode() if doorbell else b"",
         clock=clock,
     )
-    transport = RedisTransport(target, keys, replicas=1 if mode == "replicated" else 0)
+    keys = [[key.encode() for key in keys_of(name, shard)] for shard in range(parts)]
+    transport = RedisTransport(target, keys, replicas=replicas)
+    bells = RedisDoorbell(target, transport.place, channel) if doorbell else SilentDoorbell()
+    return _assembled(target.shown, space, transport, bells, RedisInstalling(space, mode, replicas))
+
+
+def _able(mode: Mode, clock: Callable[[], Micros] | None) -> Capability:
+    able = Capability.MANY_PROCESSES | Capability.DOORBELL
+    if mode != "volatile":
+        able |= Capability.DURABLE
+    return able if clock is None else able | Capability.VIRTUAL_TIME
+
+
+def _assembled(
+    shown: str,
+    space: Space,
+    transport: RedisTransport,
+    bells: Doorbell,
+    installing: RedisInstalling,
+) -> Driver:
     return Driver(
         name="redis",
-        url=target.shown,
-        capabilities=able,
-        installing=RedisInstalling(space, mode),
+        url=shown,
+        capabilities=space.able,
+        installing=installing,
         enqueueing=RedisEnqueueing(space),
         claiming=RedisClaiming(space),
         settling=RedisSettling(space),
@@ -92,12 +107,12 @@ def open_redis(  # noqa: PLR0913 - options of one call
         inspecting=RedisInspecting(space),
         housekeeping=RedisHousekeeping(space),
         transport=transport,
-        doorbell=RedisDoorbell(target, transport.place, channel) if doorbell else SilentDoorbell(),
-        bounds=bounds,
+        doorbell=bells,
+        bounds=space.bounds,
     )
 
 
-def _number(text: str) -> int:
+def _number(name: str, text: str) -> int:
     if not text.isdecimal():
-        raise BadConfig(f"{text!r} is not a number of shards")
+        raise BadConfig(f"{name}={text} in the URL is not a number")
     return int(text)

@@ -7,22 +7,21 @@ from typing import Final, Literal
 
 from oxmill.model.info import Finding, Level
 
-Mode = Literal["durable", "process", "volatile", "replicated", "fast"]
-"""What an acknowledged enqueue survives: power loss, a killed server, nothing, the loss of the
-primary host as well. `fast` is another word for `process`."""
+Mode = Literal["durable", "process", "volatile"]
+"""What an acknowledged write survives: power loss, the end of every process, neither."""
 
 OLDEST: Final = (6, 2)
 UNKNOWN: Final = "unknown"
 
 
-def findings_of(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
+def findings_of(facts: Mapping[str, str], mode: Mode, replicas: int) -> Iterator[Finding]:
     """The facts are the fields of INFO, and of CONFIG under `config:`."""
     yield from _version(facts)
     yield from _eviction(facts)
     if mode != "volatile":
         yield from _log(facts, mode)
         yield from _disk(facts)
-    yield from _replication(facts, mode)
+    yield from _replication(facts, replicas)
 
 
 def _version(facts: Mapping[str, str]) -> Iterator[Finding]:
@@ -67,7 +66,7 @@ def _eviction(facts: Mapping[str, str]) -> Iterator[Finding]:
 def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
     enabled = facts.get("aof_enabled", UNKNOWN)
     if enabled != "1":
-        strict = mode in {"durable", "replicated"} and enabled == "0"
+        strict = mode == "durable" and enabled == "0"
         yield Finding(
             level=Level.REFUSE if strict else Level.WARN,
             name="appendonly",
@@ -79,7 +78,7 @@ def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
         )
         return
     sync = facts.get("config:appendfsync", UNKNOWN)
-    if mode in {"durable", "replicated"} and sync != "always":
+    if mode == "durable" and sync != "always":
         yield Finding(
             level=Level.WARN,
             name="appendfsync",
@@ -113,7 +112,7 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Finding]:
             )
 
 
-def _replication(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
+def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
     role = facts.get("role", "master")
     if role != "master":
         yield Finding(
@@ -124,22 +123,22 @@ def _replication(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
             risk="a replica takes no writes",
             remedy="connect to the primary, or through sentinels or a cluster URL",
         )
-    replicas = facts.get("connected_slaves", "0")
-    if mode == "replicated" and replicas == "0":
+    there = int(facts.get("connected_slaves", "0"))
+    if there < wanted:
         yield Finding(
             level=Level.REFUSE,
             name="replicas",
-            found="none",
-            wanted="at least one",
-            risk="every write waits in vain for a replica to confirm it",
-            remedy='connect a replica, or open the store with mode="durable"',
+            found=str(there),
+            wanted=f"at least {wanted}",
+            risk="every write waits in vain for replicas to confirm it",
+            remedy="connect more replicas, or lower replicas= in the URL",
         )
-    elif mode != "replicated" and replicas != "0":
+    elif there and not wanted:
         yield Finding(
             level=Level.NOTE,
             name="replicas",
-            found=f"{replicas}, copied to after the answer",
+            found=f"{there}, which are told after the answer",
             wanted="known to you",
             risk="a fail-over may lose the last jobs acknowledged",
-            remedy='open the store with mode="replicated" to wait for a replica at each write',
+            remedy="add ?replicas=1 to the URL to wait for a replica at each write",
         )

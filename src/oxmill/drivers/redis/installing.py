@@ -31,9 +31,10 @@ _SETTINGS: Final = (
 class RedisInstalling:
     """Prepares a store."""
 
-    def __init__(self, space: Space, mode: Mode) -> None:
+    def __init__(self, space: Space, mode: Mode, replicas: int) -> None:
         self._space = space
-        self._mode = mode
+        self._mode: Mode = mode
+        self._replicas = replicas
 
     @plan("migrate")
     def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002
@@ -61,7 +62,9 @@ class RedisInstalling:
                 told, (yield from self._space.commands("CONFIG", "GET", setting)), strict=True
             ):
                 facts.update(_setting(reply))
-        found = (finding for facts in told for finding in findings_of(facts, self._mode))
+        found = (
+            finding for facts in told for finding in findings_of(facts, self._mode, self._replicas)
+        )
         return tuple(dict.fromkeys(found))
 
 
