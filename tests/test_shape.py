@@ -37,11 +37,12 @@ OPTIONAL = {
     "redis": {"oxmill.drivers.redis"},
 }
 
-LONG_FUNCTIONS = {
-    # name: why it reads better, or runs faster, in one piece
-    "oxmill.store.admission:check_new_jobs": "the hot path: one pass over a batch",
+LONG_FUNCTIONS: dict[str, str] = {}
+"""name: why it reads better, or runs faster, in one piece."""
+WIDE_CLASSES = {
+    "World": "the memory store's whole state in one place; eight role files share its verbs",
 }
-WIDE_CLASSES: dict[str, str] = {}
+"""name: why it has more public methods than others may."""
 
 
 def place(path, node=None):
@@ -66,12 +67,12 @@ def test_files_are_short():
     assert statistics.median(counts.values()) < MAX_MEDIAN
 
 
-def long_functions(path, tree):
+def long_functions(path, tree, allowed=LONG_FUNCTIONS):
     """Functions whose code, docstring apart, is over the limit."""
     for scope, node in functions(tree):
         length = node.end_lineno - node.lineno + 1 - docstring_lines(node)
         name = f"{module_name(path)}:{scope}{node.name}"
-        if length > MAX_FUNCTION and name not in LONG_FUNCTIONS:
+        if length > MAX_FUNCTION and name not in allowed:
             yield f"{place(path, node)}: {name} takes {length} lines"
 
 
@@ -92,10 +93,10 @@ def docstring_lines(node):
     return node.body[0].end_lineno - node.body[0].lineno + 1
 
 
-def wide_classes(path, tree):
+def wide_classes(path, tree, allowed=WIDE_CLASSES):
     """Classes with too many public methods; properties are not methods, overloads count once."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ClassDef) or node.name in WIDE_CLASSES:
+        if not isinstance(node, ast.ClassDef) or node.name in allowed:
             continue
         methods = {
             item.name
@@ -234,13 +235,9 @@ def test_a_planted_breach_is_seen(rule):
 
 
 def test_exceptions_are_still_needed():
-    known = {
-        f"{module_name(path)}:{scope}{node.name}"
-        for path, tree in TREES.items()
-        for scope, node in functions(tree)
-        if node.end_lineno - node.lineno + 1 - docstring_lines(node) > MAX_FUNCTION
-    }
-    assert set(LONG_FUNCTIONS) <= known
+    for rule, allowed in ((long_functions, LONG_FUNCTIONS), (wide_classes, WIDE_CLASSES)):
+        found = "\n".join(breach for path, tree in TREES.items() for breach in rule(path, tree, {}))
+        assert [name for name in allowed if f"{name} " not in found] == []
 
 
 # -- statements ------------------------------------------------------------------------------------

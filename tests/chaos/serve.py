@@ -1,0 +1,24 @@
+"""A worker process: `python -m chaos.serve OPTIONS`, options as JSON."""
+
+import json
+import logging
+import sys
+
+from oxmill.observe.log import set_up_logging
+from oxmill.worker.config import worker_config
+from oxmill.worker.worker import Worker
+
+from .tasks import app
+
+
+def main():
+    set_up_logging("json", logging.INFO)
+    options = json.loads(sys.argv[1])
+    driver = app._client.driver
+    worker = Worker(driver, app.registry, worker_config(**options), app_spec="chaos.tasks:app")
+    code = worker.run()
+    driver.close()
+    return code
+
+
+sys.exit(main())
