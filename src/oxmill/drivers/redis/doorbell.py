@@ -10,7 +10,7 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from redis.exceptions import ResponseError
@@ -19,7 +19,7 @@ from redis.exceptions import TimeoutError as SilentTooLong
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS
 from oxmill.drivers.redis.link import open_blocking
-from oxmill.drivers.redis.record import pack_id
+from oxmill.drivers.redis.record import pack_id, unpack_id
 from oxmill.errors import StoreError
 from oxmill.store.bells import LocalBell, LocalDoorbell
 from oxmill.store.doorbell import CONTROL, ended, work
@@ -181,7 +181,7 @@ class RedisDoorbell(LocalDoorbell):
             if not isinstance(told, list):
                 continue
             if told[0] == b"message":
-                self._strike(told[1].decode(), told[2].decode())
+                self._strike(told[1].decode(), told[2])
             elif told[0] == b"subscribe":
                 self._confirm(told[1].decode())
 
@@ -196,11 +196,20 @@ class RedisDoorbell(LocalDoorbell):
         if caught_up:
             self.ring_all()
 
-    def _strike(self, channel: str, message: str) -> None:
+    def _strike(self, channel: str, message: bytes) -> None:
         topic = channel.removeprefix(self._prefix)
         if topic.startswith("ended:"):
-            super().ring(ended(each) for each in message.split("\n"))
+            super().ring(map(ended, _ids(message)))
         elif topic == CONTROL:
             super().ring((CONTROL,))
         else:
             super().ring((work(topic.removeprefix("work:")),))
+
+
+def _ids(message: bytes) -> Iterator[str]:
+    """Packed ids, each after its length."""
+    at = 0
+    while at < len(message):
+        size = message[at]
+        yield unpack_id(message[at + 1 : at + 1 + size])
+        at += 1 + size

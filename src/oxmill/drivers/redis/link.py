@@ -74,6 +74,10 @@ def _send(
     ]
     loaded.update(scripts)
     replies = yield loads + [_words(step, keys) for step in steps]
+    broken = [reply for reply in replies[: len(loads)] if isinstance(reply, ResponseError)]
+    if broken:  # then the calls were refused too, but for a reason that tells less
+        loaded.clear()
+        return broken[:1] * len(steps)
     return replies[len(loads) :]
 
 

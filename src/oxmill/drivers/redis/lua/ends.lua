@@ -31,18 +31,19 @@ end
 
 local function finish(job, state, reason)
   local s = job.s
-  move(job, state)
-  s[LEASED], s[REASON], s[ENDED_AT] = 0, reason, now
-  tally('ever:' .. state .. ':' .. s[QUEUE], 1)
+  leave(job)
+  s[STATE], s[LEASED], s[REASON], s[ENDED_AT] = state, 0, reason, now
+  tally(ever_of(s), 1)
   ended[#ended + 1] = job.id
   if state == FAILED then tell('failed', text_of(job.id), '', reason) end
-  give_back_key(job)
   local keep = kept(job)
   if keep == 0 then
-    remove(job)
+    erase(job)
   else
+    join(job)
     zput(ENDED, job.seq, now + keep)
   end
+  give_back_key(job)
 end
 
 -- Reads as `model.settlement.poison` writes it.

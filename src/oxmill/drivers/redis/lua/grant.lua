@@ -32,7 +32,8 @@ local function grant(chosen)
     s[REASON], s[OUTCOME], s[MARK] = '', '', 0
     join(job)
     if s[UNTIL] == STARTED and s[KEY] ~= '' then let_key_go(job) end
-    local blob, payload, progress = encode(job), aside(job, 'p'), aside(job, 'g')
+    local blob, payload, progress = written(job), false, false
+    if s[ASIDE] ~= '' then payload, progress = aside(job, 'p'), aside(job, 'g') end
     leased[i] = (payload or progress) and {blob, payload, progress} or blob
   end
   return leased

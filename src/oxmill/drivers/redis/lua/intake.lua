@@ -9,16 +9,15 @@ local CREATED, DUPLICATE, REPLACED, CONFLICT, ID_CONFLICT = 1, 2, 3, 4, 5
 local SKIP, RAISE, REPLACE, RERUN = 0, 1, 2, 3
 -- The terms, in the order of enqueueing.py: queue, size of the description, priority, delay, run
 -- at, max attempts, crash limit, keep, expires in, key, until, within, on conflict, letters aside.
-local BLANK_TERMS = {'', 0, 0, 0, -1, 20, 3, -1, -1, '', 0, -1, 0, ''}
+local TERMS = {__index = {'', 0, 0, 0, -1, 20, 3, -1, -1, '', 0, -1, 0, ''}}
 
 local function read_jobs(at)
   local wanted = {}
   while at <= #ARGV do
-    local terms = cmsgpack.unpack(ARGV[at + 1])
-    for i = #terms + 1, #BLANK_TERMS do terms[i] = BLANK_TERMS[i] end
+    local terms = setmetatable(cmsgpack.unpack(ARGV[at + 1]), TERMS)
     local job = {id = ARGV[at], t = terms, rest = ARGV[at + 2]}
     at = at + 3
-    if string.find(terms[14], 'p', 1, true) then
+    if terms[14] ~= '' and string.find(terms[14], 'p', 1, true) then
       job.payload = ARGV[at]
       at = at + 1
     end
@@ -34,7 +33,6 @@ end
 
 local function take_content(job, new)
   local s, t = job.s, new.t
-  index_fields(job, false)
   set_aside(job, 'p', new.payload or false)
   job.rest, job.about = new.rest, t[2]
   s[QUEUE], s[PRIORITY] = t[1], t[3]
@@ -42,15 +40,13 @@ local function take_content(job, new)
   s[MAX_ATTEMPTS], s[CRASH_LIMIT], s[KEEP] = t[6], t[7], t[8]
   s[EXPIRES] = t[9] >= 0 and now + t[9] or 0
   s[KEY], s[UNTIL], s[WITHIN] = t[10], t[11], t[12]
-  s[ASIDE] = (string.gsub(s[ASIDE], 'f', ''))
-  if string.find(t[14], 'f', 1, true) then s[ASIDE] = s[ASIDE] .. 'f' end
+  if s[ASIDE] ~= '' then s[ASIDE] = (string.gsub(s[ASIDE], 'f', '')) end
+  if t[14] ~= '' and string.find(t[14], 'f', 1, true) then s[ASIDE] = s[ASIDE] .. 'f' end
 end
 
 local function create(new, held)
   local seq = string.format(NUMBER, draw())
-  local job = {seq = seq, id = new.id, s = {unpack(BLANK)}}
-  job.s[ENQUEUED] = now
-  job.rest = ''
+  local job = {seq = seq, id = new.id, s = setmetatable({0, '', 0, now}, STANDING)}
   take_content(job, new)
   admit(job, held and HELD or due_at(job) <= now and WAITING or SCHEDULED)
   return job
@@ -60,6 +56,7 @@ local function replace(job, new)
   local s = job.s
   local queue = s[QUEUE]
   leave(job)
+  index_fields(job, false)
   take_content(job, new)
   -- Whoever ran the old content must not come back and complete the new one.
   if s[OUTCOME] == LAPSE then s[MARK] = 0 end

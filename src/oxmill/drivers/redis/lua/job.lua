@@ -13,6 +13,16 @@ local ERROR_OF, ENDED_AT, REASON, CANCEL = 26, 27, 28, 29
 local BLANK = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 0, 0, 0, '', '', 0, 0, 0, 0, '', 0,
   0, 0, '', 0}
 local HELD, SCHEDULED, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED = 1, 2, 3, 4, 5, 6, 7
+-- What a standing lacks reads as its default; a write beyond its end fills the gap, so that it stays
+-- an array and may be packed as it is.
+local STANDING = {
+  __index = BLANK,
+  __newindex = function(standing, place, value)
+    if value == BLANK[place] then return end
+    for gap = #standing + 1, place - 1 do rawset(standing, gap, BLANK[gap]) end
+    rawset(standing, place, value)
+  end,
+}
 local FRAME, FRAME_SIZE = '>BI2I3', 6
 local HISTORY_KEPT = 1000
 
@@ -22,17 +32,20 @@ local function parse(seq, blob)
   local id_size, size, about = struct.unpack(FRAME, blob)
   local start = FRAME_SIZE + id_size
   local _, standing = cmsgpack.unpack_one(blob, start)
-  for place = #standing + 1, #BLANK do standing[place] = BLANK[place] end
   return {
-    seq = seq, id = string.sub(blob, FRAME_SIZE + 1, start), s = standing, about = about,
-    rest = string.sub(blob, start + size + 1),
+    seq = seq, id = string.sub(blob, FRAME_SIZE + 1, start), s = setmetatable(standing, STANDING),
+    about = about, rest = string.sub(blob, start + size + 1),
   }
 end
 
 local function encode(job)
-  local standing, last = job.s, #BLANK
-  while standing[last] == BLANK[last] do last = last - 1 end
-  local packed = cmsgpack.pack({unpack(standing, 1, last)})
+  local standing = job.s
+  local last = #standing
+  while standing[last] == BLANK[last] do
+    standing[last] = nil
+    last = last - 1
+  end
+  local packed = cmsgpack.pack(standing)
   return struct.pack(FRAME, #job.id, #packed, job.about) .. job.id .. packed .. job.rest
 end
 
@@ -85,6 +98,7 @@ end
 -- r result, e error, g progress.
 local function set_aside(job, letter, value)
   local letters = job.s[ASIDE]
+  if letters == '' and not value then return end
   local there = string.find(letters, letter, 1, true)
   if value then
     if not there then job.s[ASIDE] = letters .. letter end
@@ -122,15 +136,24 @@ end
 
 local function forget_asides(job)
   local s = job.s
-  for letter in string.gmatch(s[ASIDE], '.') do hput(ASIDES, job.seq .. letter, false) end
+  if s[ASIDE] ~= '' then
+    for letter in string.gmatch(s[ASIDE], '.') do hput(ASIDES, job.seq .. letter, false) end
+  end
+  if s[ATTEMPT] == 1 and s[FINISHED] ~= 0 then return end
   for attempt = math.max(1, s[ATTEMPT] - HISTORY_KEPT), s[ATTEMPT] do
-    if s[ATTEMPT] > 1 or s[FINISHED] == 0 then
-      hput(ASIDES, job.seq .. 'h' .. attempt, false)
-    end
+    hput(ASIDES, job.seq .. 'h' .. attempt, false)
   end
 end
 
 flush_jobs = function()
   for seq, job in pairs(dirty) do hput(JOBS, seq, encode(job)) end
   dirty = {}
+end
+
+-- The job as it will be written; no change may follow.
+local function written(job)
+  local blob = encode(job)
+  dirty[job.seq] = nil
+  hput(JOBS, job.seq, blob)
+  return blob
 end

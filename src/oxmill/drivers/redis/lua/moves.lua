@@ -5,10 +5,39 @@
 -- Result: the functions below.
 local PAGE = 256
 
-local function line_of(queue) return ROOT .. ':line:' .. queue end
-local function due_of(queue) return ROOT .. ':due:' .. queue end
-local function leases_of(queue) return ROOT .. ':leases:' .. queue end
-local function expiring_of(queue) return ROOT .. ':expiring:' .. queue end
+local now_of, ever_of, line_of, due_of, leases_of, expiring_of
+do
+  local function by_queue(kind)
+    local known = {}
+    return function(queue)
+      local key = known[queue]
+      if not key then
+        key = ROOT .. ':' .. kind .. ':' .. queue
+        known[queue] = key
+      end
+      return key
+    end
+  end
+
+  local function by_state(kind)
+    local known = {}
+    return function(s)
+      local state, queue = s[STATE], s[QUEUE]
+      local fields = known[state]
+      if not fields then
+        fields = {}
+        known[state] = fields
+      end
+      if not fields[queue] then fields[queue] = kind .. ':' .. state .. ':' .. queue end
+      return fields[queue]
+    end
+  end
+
+  now_of, ever_of = by_state('now'), by_state('ever')
+  line_of, due_of = by_queue('line'), by_queue('due')
+  leases_of, expiring_of = by_queue('leases'), by_queue('expiring')
+end
+
 local function field_of(name, value) return ROOT .. ':field:' .. name .. '=' .. value end
 local function seq_of(member) return string.sub(member, -14) end
 
@@ -34,7 +63,7 @@ local function leave(job)
   elseif state == RUNNING then
     zput(leases_of(queue), job.seq, false)
   else
-    tally('now:' .. state .. ':' .. queue, -1)
+    tally(now_of(s), -1)
     if state > RUNNING then zput(ENDED, job.seq, false) end
   end
   if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
@@ -55,7 +84,7 @@ local function join(job)
     local start = s[LEASED] - s[LEASE]
     if not granted[queue] or granted[queue] < start then granted[queue] = start end
   else
-    tally('now:' .. state .. ':' .. queue, 1)
+    tally(now_of(s), 1)
   end
   if startable_until(s) then
     zput(expiring_of(queue), job.seq, s[EXPIRES])
@@ -87,7 +116,8 @@ local function index(job, present)
 end
 
 local function index_fields(job, present)
-  if not string.find(job.s[ASIDE], 'f', 1, true) then return end
+  local letters = job.s[ASIDE]
+  if letters == '' or not string.find(letters, 'f', 1, true) then return end
   local fields = about(job)[7]
   for i = 1, #fields, 2 do
     zput(field_of(fields[i], fields[i + 1]), job.seq, present and 0)
@@ -104,8 +134,8 @@ local function admit(job, state)
   join(job)
 end
 
-local function remove(job)
-  leave(job)
+-- A job that has left its line is gone, with all that belongs to it.
+local function erase(job)
   index(job, false)
   index_fields(job, false)
   forget_asides(job)
@@ -113,4 +143,9 @@ local function remove(job)
   hput(JOBS, job.seq, false)
   dirty[job.seq] = nil
   jobs[job.seq] = false
+end
+
+local function remove(job)
+  leave(job)
+  erase(job)
 end

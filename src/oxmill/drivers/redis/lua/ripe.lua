@@ -4,50 +4,53 @@
 -- KEYS: MOMENTS, GRANTS.
 -- ARGV: none.
 -- Result: the functions below.
-local function refill(source, size)
-  local entries = redis.call('ZRANGE', source.key, source.read, source.read + size - 1, 'WITHSCORES')
-  source.entries, source.at = entries, 1
-  source.read = source.read + #entries / 2
-  local seqs = {}
-  for i = 1, #entries, 2 do seqs[#seqs + 1] = seq_of(entries[i]) end
-  load_all(seqs)
-end
-
-local function before(a, b)
-  local a_score, b_score = tonumber(a.entries[a.at + 1]), tonumber(b.entries[b.at + 1])
-  if a_score ~= b_score then return a_score < b_score end
-  return a.entries[a.at] < b.entries[b.at]
-end
-
--- The first `count` jobs of several sorted sets in one order, none with a score above `top`, none
--- that `accept` refuses. Also tells whether another would follow.
-local function first_of(keys, count, top, accept)
-  local sources, size = {}, math.ceil((count + 1) / math.max(#keys, 1)) + 1
-  for _, key in ipairs(keys) do
-    local source = {key = key, read = 0}
-    refill(source, size)
-    if #source.entries > 0 then sources[#sources + 1] = source end
+local first_of
+do
+  local function refill(source, size)
+    local entries = redis.call('ZRANGE', source.key, source.read, source.read + size - 1, 'WITHSCORES')
+    source.entries, source.at = entries, 1
+    source.read = source.read + #entries / 2
+    local seqs = {}
+    for i = 1, #entries, 2 do seqs[#seqs + 1] = seq_of(entries[i]) end
+    load_all(seqs)
   end
-  local found, passed = {}, 0
-  while #sources > 0 and passed < 2000 do
-    local best = 1
-    for i = 2, #sources do
-      if before(sources[i], sources[best]) then best = i end
-    end
-    local source = sources[best]
-    if top and tonumber(source.entries[source.at + 1]) > top then return found, false end
-    local job = load(seq_of(source.entries[source.at]))
-    if job and (not accept or accept(job)) then
-      if #found == count then return found, true end
-      found[#found + 1] = job
-    else
-      passed = passed + 1
-    end
-    source.at = source.at + 2
-    if source.at > #source.entries then refill(source, size) end
-    if #source.entries == 0 then table.remove(sources, best) end
+
+  local function before(a, b)
+    local a_score, b_score = tonumber(a.entries[a.at + 1]), tonumber(b.entries[b.at + 1])
+    if a_score ~= b_score then return a_score < b_score end
+    return a.entries[a.at] < b.entries[b.at]
   end
-  return found, false
+
+  -- The first `count` jobs of several sorted sets in one order, none with a score above `top`, none
+  -- that `accept` refuses. Also tells whether another would follow.
+  first_of = function(keys, count, top, accept)
+    local sources, size = {}, math.ceil((count + 1) / math.max(#keys, 1)) + 1
+    for _, key in ipairs(keys) do
+      local source = {key = key, read = 0}
+      refill(source, size)
+      if #source.entries > 0 then sources[#sources + 1] = source end
+    end
+    local found, passed = {}, 0
+    while #sources > 0 and passed < 2000 do
+      local best = 1
+      for i = 2, #sources do
+        if before(sources[i], sources[best]) then best = i end
+      end
+      local source = sources[best]
+      if top and tonumber(source.entries[source.at + 1]) > top then return found, false end
+      local job = load(seq_of(source.entries[source.at]))
+      if job and (not accept or accept(job)) then
+        if #found == count then return found, true end
+        found[#found + 1] = job
+      else
+        passed = passed + 1
+      end
+      source.at = source.at + 2
+      if source.at > #source.entries then refill(source, size) end
+      if #source.entries == 0 then table.remove(sources, best) end
+    end
+    return found, false
+  end
 end
 
 local function keys_for(make, queues)

@@ -86,57 +86,6 @@ local function tell(kind, target, author, detail)
   events[#events + 1] = {kind, target, author, detail}
 end
 
-local function write_hash(key, fields)
-  local puts, drops = {}, {}
-  for field, value in pairs(fields) do
-    if value then
-      puts[#puts + 1] = field
-      puts[#puts + 1] = value
-    else
-      drops[#drops + 1] = field
-    end
-  end
-  send('HDEL', key, drops)
-  send('HSET', key, puts)
-end
-
-local function write_zset(key, members)
-  local puts, drops = {}, {}
-  for member, score in pairs(members) do
-    if score then
-      puts[#puts + 1] = score
-      puts[#puts + 1] = member
-    else
-      drops[#drops + 1] = member
-    end
-  end
-  send('ZREM', key, drops)
-  send('ZADD', key, puts)
-end
-
-local function write_pages()
-  for page, count in pairs(pages) do
-    if count ~= 0 then
-      local filled = redis.call('HINCRBY', FILLED, page, count)
-      if filled == 0 then
-        redis.call('HDEL', FILLED, page)
-        redis.call('ZREM', PAGES, page)
-      elseif filled == count then
-        redis.call('ZADD', PAGES, page, page)
-      end
-    end
-  end
-end
-
-local function write_events()
-  for _, event in ipairs(events) do
-    local number = redis.call('HINCRBY', ROOT, 'told', 1)
-    redis.call('XADD', EVENTS, 'MAXLEN', '~', EVENTS_KEPT, string.format('%d-0', number),
-      'at', string.format('%d', now), 'kind', event[1], 'target', event[2],
-      'author', event[3], 'detail', event[4])
-  end
-end
-
 -- A message names what changed; listeners of other topics on the channel pass it over.
 local function ring()
   local prefix = ARGV[2]
@@ -145,11 +94,12 @@ local function ring()
   local buckets = {}
   for _, id in ipairs(ended) do
     local bucket = string.byte(id, -1) % 16
-    buckets[bucket] = buckets[bucket] or {}
-    table.insert(buckets[bucket], text_of(id))
+    local ids = buckets[bucket]
+    if not ids then ids = {}; buckets[bucket] = ids end
+    ids[#ids + 1] = string.char(#id) .. id
   end
   for bucket, ids in pairs(buckets) do
-    redis.call('PUBLISH', prefix .. 'ended:' .. bucket, table.concat(ids, '\n'))
+    redis.call('PUBLISH', prefix .. 'ended:' .. bucket, table.concat(ids))
   end
   if control then redis.call('PUBLISH', prefix .. 'control', '') end
 end
@@ -160,21 +110,73 @@ local function make_way()
   redis.call('HDEL', ROOT, '-')
 end
 
-local flush_jobs
-
-local function flush()
-  if flush_jobs then flush_jobs() end
-  if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
-  for key, fields in pairs(hashes) do write_hash(key, fields) end
-  for key, members in pairs(zsets) do write_zset(key, members) end
-  for field, count in pairs(tallies) do
-    if count ~= 0 then redis.call('HINCRBY', TALLIES, field, count) end
+local flush, flush_jobs
+do
+  local function write_hash(key, fields)
+    local puts, drops = {}, {}
+    for field, value in pairs(fields) do
+      if value then
+        puts[#puts + 1] = field
+        puts[#puts + 1] = value
+      else
+        drops[#drops + 1] = field
+      end
+    end
+    send('HDEL', key, drops)
+    send('HSET', key, puts)
   end
-  write_pages()
-  for queue in pairs(named) do redis.call('SADD', QUEUES, queue) end
-  for queue, moment in pairs(soonest) do redis.call('ZADD', MOMENTS, 'LT', moment, queue) end
-  for queue, moment in pairs(granted) do redis.call('ZADD', GRANTS, 'GT', moment, queue) end
-  write_events()
-  hashes, zsets, tallies, events = {}, {}, {}, {}
-  named, soonest, granted, pages = {}, {}, {}, {}
+
+  local function write_zset(key, members)
+    local puts, drops = {}, {}
+    for member, score in pairs(members) do
+      if score then
+        puts[#puts + 1] = score
+        puts[#puts + 1] = member
+      else
+        drops[#drops + 1] = member
+      end
+    end
+    send('ZREM', key, drops)
+    send('ZADD', key, puts)
+  end
+
+  local function write_pages()
+    for page, count in pairs(pages) do
+      if count ~= 0 then
+        local filled = redis.call('HINCRBY', FILLED, page, count)
+        if filled == 0 then
+          redis.call('HDEL', FILLED, page)
+          redis.call('ZREM', PAGES, page)
+        elseif filled == count then
+          redis.call('ZADD', PAGES, page, page)
+        end
+      end
+    end
+  end
+
+  local function write_events()
+    for _, event in ipairs(events) do
+      local number = redis.call('HINCRBY', ROOT, 'told', 1)
+      redis.call('XADD', EVENTS, 'MAXLEN', '~', EVENTS_KEPT, string.format('%d-0', number),
+        'at', string.format('%d', now), 'kind', event[1], 'target', event[2],
+        'author', event[3], 'detail', event[4])
+    end
+  end
+
+  flush = function()
+    if flush_jobs then flush_jobs() end
+    if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
+    for key, fields in pairs(hashes) do write_hash(key, fields) end
+    for key, members in pairs(zsets) do write_zset(key, members) end
+    for field, count in pairs(tallies) do
+      if count ~= 0 then redis.call('HINCRBY', TALLIES, field, count) end
+    end
+    write_pages()
+    for queue in pairs(named) do redis.call('SADD', QUEUES, queue) end
+    for queue, moment in pairs(soonest) do redis.call('ZADD', MOMENTS, 'LT', moment, queue) end
+    for queue, moment in pairs(granted) do redis.call('ZADD', GRANTS, 'GT', moment, queue) end
+    write_events()
+    hashes, zsets, tallies, events = {}, {}, {}, {}
+    named, soonest, granted, pages = {}, {}, {}, {}
+  end
 end
