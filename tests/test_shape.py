@@ -35,6 +35,7 @@ OPTIONAL = {
     "pytest": {"oxmill.testing", "oxmill.contrib.pytest_plugin"},
     "hypothesis": {"oxmill.testing"},
     "redis": {"oxmill.drivers.redis"},
+    "hiredis": {"oxmill.drivers.redis"},
 }
 
 LONG_FUNCTIONS: dict[str, str] = {}

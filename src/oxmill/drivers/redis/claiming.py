@@ -52,7 +52,7 @@ class RedisClaiming:
             )
             now = max(now, reply[0])
             next_due = min(reply[1] or next_due, next_due or reply[1])
-            jobs += map(leased, reply[2:])
+            jobs += leased(reply[2:], request.nonce)
             if len(jobs) == request.limit:
                 break
         full = len(jobs) == request.limit
@@ -74,7 +74,7 @@ class RedisClaiming:
         bound = self._space.bounds.cleanup_jobs
         args = (*_terms(request), bound, *map(pack_id, ids))
         replies = yield from self._space.everywhere(CLAIM_IDS, *args)
-        granted = {job.id: job for reply in replies for job in map(leased, reply[1:])}
+        granted = {job.id: job for reply in replies for job in leased(reply[1:], request.nonce)}
         now = max(reply[0] for reply in replies)
         return Claimed(
             jobs=tuple(granted[each] for each in ids if each in granted),

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from oxmill.drivers.redis.record import ASIDE_BYTES, STATES, describe, pack, pack_id, unpack_id
-from oxmill.drivers.redis.script import ENQUEUE
+from oxmill.drivers.redis.record import (
+    ASIDE_BYTES,
+    STATES,
+    code_of,
+    describe,
+    pack,
+    pack_id,
+    unpack_id,
+)
+from oxmill.drivers.redis.script import ENQUEUE, ENQUEUE_PLAIN
 from oxmill.drivers.redis.space import Space
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.state import State
 from oxmill.model.unique import OnConflict, Until
 from oxmill.store.admission import check_new_jobs
 from oxmill.store.plan import Plan, Steps, Together, ask, plan
@@ -38,6 +47,14 @@ class RedisEnqueueing:
         if not jobs:
             return ()
         if len(set(shards)) == 1:
+            plain = plain_args(jobs)
+            if plain is not None:
+                call = space.call(ENQUEUE_PLAIN, *plain, shard=shards[0])
+                if (yield from ask(call)):
+                    return tuple(
+                        Enqueued(id=job.id, verdict=Verdict.CREATED, state=State.WAITING)
+                        for job in jobs
+                    )
             call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
             return answers_of(jobs, (yield from ask(call)))
         answers = yield from self._ask_all(jobs, shards, _LOOK)
@@ -60,6 +77,53 @@ class RedisEnqueueing:
         for part, reply in zip(places.values(), replies, strict=True):
             answers.update(zip(part, answers_of([jobs[p] for p in part], reply), strict=True))
         return tuple(answers[place] for place in range(len(jobs)))
+
+
+def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
+    """New jobs as the short way takes them; `None` if they need the long one."""
+    queue = jobs[0].queue
+    args: list[Any] = [queue]
+    known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
+    for job in jobs:
+        if (
+            job.queue != queue
+            or job.unique is not None
+            or job.delay
+            or job.run_at is not None
+            or job.expires_in is not None
+            or job.fields
+            or len(job.payload) > ASIDE_BYTES
+        ):
+            return None
+        packed = pack_id(job.id)
+        if job.tags or job.headers:
+            sizes, head, tail = _plain(job)
+        else:
+            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout)
+            kind = (job.priority, job.task, *limits, job.group, job.content_type)
+            if kind not in known:
+                known[kind] = _plain(job)
+            sizes, head, tail = known[kind]
+        record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
+        args += (job.priority, record, tail + job.payload)
+    if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
+        return None
+    return args
+
+
+def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
+    """The sizes for the frame, and what stands before and after the time of enqueue."""
+    about = describe(job)
+    rest: tuple[int, ...] = ()
+    if job.keep is not None:
+        rest = (0, job.max_attempts, job.crash_limit, job.keep)
+    elif job.crash_limit != 3 or job.max_attempts != 20:
+        rest = (0, job.max_attempts, job.crash_limit)
+    fixed = b"".join(map(pack, (code_of(State.WAITING), job.queue, job.priority)))
+    head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
+    tail = b"".join(map(pack, rest))
+    size = len(head) + 8 + len(tail)
+    return size.to_bytes(2) + len(about).to_bytes(3), head, tail + about
 
 
 def job_args(jobs: Iterable[NewJob]) -> list[bytes]:

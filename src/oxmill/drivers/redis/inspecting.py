@@ -30,7 +30,8 @@ from oxmill.store.plan import Plan, Steps, ask, plan
 
 _LOOKS: Final = 16
 """Bounded steps that one find takes at most; a page may then be short."""
-_NUMBERS: Final = 10**14
+_NUMBER_BYTES: Final = 6
+_NUMBERS: Final = 256**_NUMBER_BYTES
 """Numbers of arrival stay below this; a cursor is one of them, beyond those of the shards before."""
 _QUEUES_AT_ONCE: Final = 200
 _JOBS_AT_ONCE: Final = 500
@@ -68,7 +69,7 @@ class RedisInspecting:
         shard, number = divmod(check_find(request) or 0, _NUMBERS)
         if shard >= space.shards:
             return Page(jobs=())
-        edge = b"%014d" % number if number else b""
+        edge = number.to_bytes(_NUMBER_BYTES) if number else b""
         jobs: list[Job] = []
         for _ in range(_LOOKS):
             call = space.call(FIND, wanted, edge, limit - len(jobs), shard=shard)
@@ -115,7 +116,7 @@ class RedisInspecting:
 
 
 def _cursor(shard: int, edge: bytes) -> str:
-    return str(shard * _NUMBERS + int(edge or 0))
+    return str(shard * _NUMBERS + int.from_bytes(edge))
 
 
 def _queue(name: str, rows: Sequence[Sequence[Any]]) -> QueueInfo:

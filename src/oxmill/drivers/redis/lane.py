@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import exchange, is_stale, open_blocking, read_all
+from oxmill.drivers.redis.link import exchange, is_stale, open_blocking, packed, read_all
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -110,7 +110,7 @@ class Lane:
             work = exchange(steps, self._keys, self._loaded)
             commands = next(work)
             while True:
-                data = connection.pack_commands(commands)
+                data = packed(connection, commands)
                 sent = True
                 connection.send_packed_command(data, check_health=False)
                 try:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import aread_all, exchange, open_async
+from oxmill.drivers.redis.link import aread_all, exchange, open_async, packed
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -77,7 +77,7 @@ class LoopLane:
             work = exchange(steps, self._keys, self._loaded)
             commands = next(work)
             while True:
-                data = connection.pack_commands(commands)
+                data = packed(connection, commands)
                 sent = True
                 await connection.send_packed_command(data, check_health=False)
                 try:

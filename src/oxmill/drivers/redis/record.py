@@ -8,7 +8,7 @@ leases and settlements do not rewrite it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -152,39 +152,44 @@ def _clean(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _split(blob: bytes) -> tuple[str, Standing, About, bytes]:
+def _split(blob: bytes) -> tuple[str, Standing, bytes, bytes]:
     start = _FRAME + blob[0]
-    middle = start + int.from_bytes(blob[1:3])
-    end = middle + int.from_bytes(blob[3:6])
-    packed, standing, about = blob[_FRAME:start], blob[start:middle], blob[middle:end]
-    return unpack_id(packed), _standing(standing), _about(about), blob[end:]
+    middle = start + (blob[1] << 8 | blob[2])
+    end = middle + (blob[3] << 16 | blob[4] << 8 | blob[5])
+    standing = _standing(blob[start:middle])
+    return unpack_id(blob[_FRAME:start]), standing, blob[middle:end], blob[end:]
 
 
-def leased(told: bytes | list[bytes | None]) -> LeasedJob:
-    """What a holder gets."""
-    blob, aside, progress = (told, None, None) if isinstance(told, bytes) else told
-    assert blob is not None  # noqa: S101 - a record is always there
-    job_id, s, about, payload = _split(blob)
-    return LeasedJob(
-        id=job_id,
-        queue=s.queue,
-        task=about.task,
-        payload=payload if aside is None else aside,
-        content_type=about.content_type or JSON,
-        token=Token(s.attempt, int(s.nonce, 16)),
-        priority=s.priority,
-        failures=s.failures,
-        crashes=s.crashes,
-        max_attempts=s.max_attempts,
-        enqueued_at=s.enqueued_at,
-        timeout=None if about.timeout < 0 else about.timeout,
-        group=about.group or None,
-        headers=about.headers,
-        flow=None,
-        parent=None,
-        progress=progress,
-        unique=s.key or None,
-    )
+def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[LeasedJob]:
+    """What a holder gets. Jobs of one task mostly share their description."""
+    known: dict[bytes, About] = {}
+    for each in told:
+        blob, aside, progress = (each, None, None) if isinstance(each, bytes) else each
+        assert blob is not None  # noqa: S101 - a record is always there
+        job_id, s, described, payload = _split(blob)
+        about = known.get(described)
+        if about is None:
+            about = known[described] = _about(described)
+        yield LeasedJob(
+            id=job_id,
+            queue=s.queue,
+            task=about.task,
+            payload=payload if aside is None else aside,
+            content_type=about.content_type or JSON,
+            token=Token(s.attempt, nonce),
+            priority=s.priority,
+            failures=s.failures,
+            crashes=s.crashes,
+            max_attempts=s.max_attempts,
+            enqueued_at=s.enqueued_at,
+            timeout=None if about.timeout < 0 else about.timeout,
+            group=about.group or None,
+            headers=about.headers,
+            flow=None,
+            parent=None,
+            progress=progress,
+            unique=s.key or None,
+        )
 
 
 def recorded(told: Sequence[bytes | None]) -> Job:
@@ -193,7 +198,8 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         : max(5, len(told))
     ]
     assert blob is not None  # noqa: S101 - a record is always there
-    job_id, s, about, payload = _split(blob)
+    job_id, s, described, payload = _split(blob)
+    about = _about(described)
     state = STATES[s.state]
     assert state is not None  # noqa: S101 - a stored job has one
     failure = None if error is None else _failure(error)

@@ -57,11 +57,13 @@ class Command(Step[Any]):
 
 
 ENQUEUE: Final = Script("enqueue", (*_LIFE, "intake"))
+ENQUEUE_PLAIN: Final = Script("enqueue_plain", ())
 FIRE: Final = Script("fire", (*_LIFE, "intake"))
-CLAIM: Final = Script("claim", (*_TIME, "grant"))
+CLAIM: Final = Script("claim", ("claim_plain", *_TIME, "grant"))
 CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "grant"))
 RENEW: Final = Script("renew", _LIFE)
 SETTLE: Final = Script("settle", _LIFE)
+SETTLE_PLAIN: Final = Script("settle_plain", ())
 SWEEP: Final = Script("sweep", _TIME)
 PRUNE: Final = Script("prune", _LIFE)
 BEAT: Final = Script("beat", _UNIT)

@@ -98,10 +98,10 @@ do
       local first, last, step = number * PAGE, number * PAGE + PAGE - 1, 1
       if down then first, last, step = last, first, -1 end
       for each = first, last, step do
-        local seq = string.format(NUMBER, each)
+        local seq = struct.pack(NUMBER, each)
         if beyond(seq, cursor, down) then seqs[#seqs + 1] = seq end
       end
-      edge = string.format(NUMBER, last)
+      edge = struct.pack(NUMBER, last)
     end
     return seqs, #numbers == PAGES_AT_ONCE and edge or ''
   end

@@ -45,7 +45,7 @@ local function take_content(job, new)
 end
 
 local function create(new, held)
-  local seq = string.format(NUMBER, draw())
+  local seq = struct.pack(NUMBER, draw())
   local job = {seq = seq, id = new.id, s = setmetatable({0, '', 0, now}, STANDING)}
   take_content(job, new)
   admit(job, held and HELD or due_at(job) <= now and WAITING or SCHEDULED)

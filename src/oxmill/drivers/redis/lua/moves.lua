@@ -39,12 +39,12 @@ do
 end
 
 local function field_of(name, value) return ROOT .. ':field:' .. name .. '=' .. value end
-local function seq_of(member) return string.sub(member, -14) end
+local function seq_of(member) return string.sub(member, -NUMBER_SIZE) end
 
 -- Equal priorities are ranked by the member's text: place, then arrival.
 local function rank(job)
   local place = job.s[PLACE]
-  return place == 0 and job.seq or string.format(NUMBER, place) .. job.seq
+  return place == 0 and job.seq or struct.pack(NUMBER, place) .. job.seq
 end
 
 local function due_at(job) return job.s[ENQUEUED] + job.s[DUE] end
@@ -108,7 +108,7 @@ local function line_up(job, due)
   join(job)
 end
 
-local function page_of(seq) return math.floor(tonumber(seq) / PAGE) end
+local function page_of(seq) return math.floor(struct.unpack(NUMBER, seq) / PAGE) end
 
 local function index(job, present)
   local page = page_of(job.seq)

@@ -7,7 +7,8 @@
 -- Result: the functions below.
 local CHUNK = 4000
 local EVENTS_KEPT = 100000
-local NUMBER = '%014d'
+-- Numbers of arrival and places in line: six bytes that sort as the numbers do.
+local NUMBER, NUMBER_SIZE = '>I6', 6
 
 local now = tonumber(ARGV[1])
 if not now then

@@ -1,0 +1,105 @@
+-- Guarantee: a batch of completions without results, of running jobs without unique keys or anything
+-- set aside. The short way of settle.lua, which is to be taken when this declines.
+-- KEYS: those of keys.py.
+-- ARGV: 1 the time, 2 the bells' channel prefix, then per item: id, attempt, nonce.
+-- Result: per item the queue; nothing if one of them is not such a job, and nothing was written.
+local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE, SIZE = 1, 2, 8, 10, 13, 15, 18, 22
+local RUNNING, SUCCEEDED, PAGE, DAY = 4, 5, 256, 86400000000
+local now = tonumber(ARGV[1])
+if not now then
+  local clock = redis.call('TIME')
+  now = clock[1] * 1000000 + clock[2]
+end
+local count = (#ARGV - 2) / 3
+local ids, seen = {}, {}
+for i = 1, count do
+  ids[i] = ARGV[3 * i]
+  if seen[ids[i]] then return {} end
+  seen[ids[i]] = true
+end
+local seqs = redis.call('HMGET', IDS, unpack(ids))
+for i = 1, count do
+  if not seqs[i] then return {} end
+end
+
+-- What a completion changes in a leased standing of 22, from the end of the lease on.
+local ending = cmsgpack.pack(0, now, 'complete', 1, 0, now)
+local queues, parts, keeps = {}, {}, {}
+
+local function part_of(queue)
+  local part = parts[queue]
+  if not part then
+    part = {seqs = {}, records = {}, ends = {}, ids = {}, gone = {}}
+    parts[queue] = part
+    local packed = redis.call('HGET', SETTINGS, queue)
+    keeps[queue] = packed and cmsgpack.unpack(packed)[1] or DAY
+  end
+  return part
+end
+
+for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
+  if not blob then return {} end
+  local id_size, size, about = struct.unpack('>BI2I3', blob)
+  local start = 6 + id_size
+  local _, s = cmsgpack.unpack_one(blob, start)
+  if s[STATE] ~= RUNNING or #s ~= SIZE or s[KEY] ~= '' or s[ASIDE] ~= ''
+    or s[ATTEMPT] ~= tonumber(ARGV[3 * i + 1]) or s[NONCE] ~= ARGV[3 * i + 2]
+    or string.byte(blob, start + size - 8) ~= 207 then
+    return {}
+  end
+  local queue, seq = s[QUEUE], seqs[i]
+  local part = part_of(queue)
+  queues[i] = queue
+  part.seqs[#part.seqs + 1] = seq
+  local keep = s[KEEP] >= 0 and s[KEEP] or keeps[queue]
+  if keep == 0 and s[ATTEMPT] == 1 then
+    part.gone[#part.gone + 1], part.ids[#part.ids + 1] = seq, ids[i]
+  elseif keep == 0 then
+    return {}
+  else
+    local at = #part.records
+    part.records[at + 1] = seq
+    part.records[at + 2] = struct.pack('>BI2I3', id_size, size - 9 + #ending, about)
+      .. string.sub(blob, 7, start) .. '\220\0\27\5'
+      .. string.sub(blob, start + 5, start + size - 9) .. ending
+      .. string.sub(blob, start + size + 1)
+    part.ends[at + 1], part.ends[at + 2] = string.format('%d', now + keep), seq
+  end
+end
+
+redis.call('HDEL', ROOT, '-')
+for queue, part in pairs(parts) do
+  redis.call('ZREM', ROOT .. ':leases:' .. queue, unpack(part.seqs))
+  redis.call('HINCRBY', TALLIES, 'ever:5:' .. queue, #part.seqs)
+  if #part.records > 0 then
+    redis.call('HSET', JOBS, unpack(part.records))
+    redis.call('ZADD', ENDED, unpack(part.ends))
+    redis.call('HINCRBY', TALLIES, 'now:5:' .. queue, #part.records / 2)
+  end
+  if #part.gone > 0 then
+    redis.call('HDEL', JOBS, unpack(part.gone))
+    redis.call('HDEL', IDS, unpack(part.ids))
+    local pages = {}
+    for _, seq in ipairs(part.gone) do
+      local page = math.floor(struct.unpack('>I6', seq) / PAGE)
+      pages[page] = (pages[page] or 0) - 1
+    end
+    for page, change in pairs(pages) do
+      if redis.call('HINCRBY', FILLED, page, change) == 0 then
+        redis.call('HDEL', FILLED, page)
+        redis.call('ZREM', PAGES, page)
+      end
+    end
+  end
+end
+if ARGV[2] ~= '' then
+  local buckets = {}
+  for i = 1, count do
+    local bucket = string.byte(ids[i], -1) % 16
+    buckets[bucket] = (buckets[bucket] or '') .. string.char(#ids[i]) .. ids[i]
+  end
+  for bucket, packed in pairs(buckets) do
+    redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, packed)
+  end
+end
+return queues
