@@ -52,6 +52,9 @@ new_jobs = st.builds(
     fields=st.sampled_from([{}, {}, {"user": 7}, {"user": "7", "x": 1}]),
     unique=st.none() | unique_keys,
 )
+plain_jobs = st.builds(
+    NewJob, id=ids, queue=queues, task=st.just("send"), payload=st.just(b"{}"), keep=maybe
+)
 filters = st.builds(
     Filter,
     ids=st.lists(ids, max_size=2).map(tuple),
@@ -65,13 +68,9 @@ filters = st.builds(
 limits = st.integers(1, 4)
 
 
-def tokens(which):
-    """Stands for the token of one of the leases granted so far."""
-    return st.tuples(st.just(which), st.integers(0, 6))
-
-
 OPERATIONS = st.one_of(
-    st.builds(Enqueue, jobs=st.lists(new_jobs, min_size=1, max_size=3).map(tuple)),
+    st.builds(Enqueue, jobs=st.lists(plain_jobs, min_size=1, max_size=3).map(tuple)),
+    st.builds(Enqueue, jobs=st.lists(new_jobs | plain_jobs, min_size=1, max_size=3).map(tuple)),
     st.builds(
         Claim,
         queues=st.sampled_from([("one",), ("two", "one"), ("one", "two")]),

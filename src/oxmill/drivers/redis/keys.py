@@ -2,7 +2,9 @@
 
 All keys of a shard carry the hash tag `{namespace:shard}`, so they share one slot of a cluster and
 one script may touch them all. The fixed keys are given to every script as `KEYS`, in this order,
-and are known there by their names in upper case. The sets of a queue and of a field value are named
+and are known there by their names in upper case. While a cluster moves a slot, it puts off calls
+that name keys of which some are there and some are not; `void` makes sure of that, so no script
+ever sees half a shard. The sets of a queue and of a field value are named
 after them inside the scripts, in the same slot; nothing else is.
 """
 
@@ -44,6 +46,7 @@ FIXED: Final = (
     Key("beats", "zset", "workers by the moment from which they are stale", "beat"),
     Key("orders", "hash", "worker → what people ask of it", "order"),
     Key("events", "stream", "what people did and what went wrong", "unit"),
+    Key("void", "none", "never there, so that a cluster puts off calls on a moving slot", "nobody"),
 )
 """The keys that every script is given."""
 
