@@ -21,9 +21,14 @@ if TYPE_CHECKING:
         JobNotFound,
         LostLease,
         NotAllowed,
+        NotSupported,
+        OutcomeUnknown,
         OxmillError,
         ResultTimeout,
+        SchemaMismatch,
         StoreError,
+        StoreFull,
+        StoreRefused,
         StoreUnavailable,
         TaskNotFound,
         TooBig,
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from oxmill.queue.task import AsyncTask, Task
     from oxmill.queue.work import Queue
     from oxmill.rules.unique import Unique
+    from oxmill.worker.middleware import Middleware
 
 __all__ = [
     "App",
@@ -60,15 +66,21 @@ __all__ = [
     "JobNotFound",
     "Lease",
     "LostLease",
+    "Middleware",
     "NotAllowed",
+    "NotSupported",
+    "OutcomeUnknown",
     "OxmillError",
     "Queue",
     "QueueSettings",
     "ResultTimeout",
     "Retry",
+    "SchemaMismatch",
     "Snooze",
     "State",
     "StoreError",
+    "StoreFull",
+    "StoreRefused",
     "StoreUnavailable",
     "Task",
     "TaskNotFound",
@@ -86,6 +98,7 @@ _HOMES = {
     "Context": "queue.context",
     "Job": "queue.handle",
     "Lease": "queue.lease",
+    "Middleware": "worker.middleware",
     "Queue": "queue.work",
     "QueueSettings": "model.settings",
     "Retry": "model.outcome",

@@ -1,5 +1,6 @@
 """Tasks that are killed, frozen and starved. Imported by worker processes and by their children."""
 
+import asyncio
 import os
 import signal
 import time
@@ -60,6 +61,13 @@ def hold_in_child(folder: str) -> int:
     note(folder)
     wait_for(Path(folder) / "go")
     return os.getpid()
+
+
+@app.task(name="sleep_in_thread")
+async def sleep_in_thread(folder: str):
+    """Waits for a thread that nothing can stop, and that the interpreter would wait for."""
+    note(folder)
+    await asyncio.to_thread(time.sleep, 60)
 
 
 @app.task(name="quick")

@@ -99,6 +99,16 @@ def test_a_second_signal_stops_at_once(scene):
     assert scene.job(job_id).state is State.WAITING
 
 
+def test_a_thread_that_nothing_can_stop_does_not_keep_the_process(scene):
+    job_id = scene.enqueue(tasks.sleep_in_thread, str(scene.folder))
+    worker = scene.worker(grace=0.1)
+    scene.until(scene.runs)
+    worker.send(signal.SIGTERM)
+
+    assert worker.code() == 0
+    assert scene.job(job_id).state is State.WAITING
+
+
 def test_a_job_that_computes_longer_than_its_lease_keeps_it(scene):
     job_id = scene.enqueue(tasks.compute, str(scene.folder), 2.0)
     scene.worker(lease=0.6)

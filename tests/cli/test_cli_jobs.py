@@ -201,6 +201,14 @@ def test_retry_by_filter_asks_first(shell):
     assert shell.state("a1") is shell.state("a2") is State.WAITING
 
 
+def test_cancelled_jobs_are_retried_only_when_asked_for(shell):
+    shell.fail("failed")
+    shell.enqueue("dropped")
+    shell("jobs", "cancel", "dropped")
+    assert shell.data("jobs", "retry", "-q", "default", "--yes")["retried"] == ["failed"]
+    assert shell.data("jobs", "retry", "-s", "cancelled", "--yes")["retried"] == ["dropped"]
+
+
 def test_dry_run_changes_nothing(shell):
     shell.fail("a1")
     result = shell("jobs", "retry", "-q", "default", "--dry-run")
@@ -240,6 +248,12 @@ def test_edit_moves_a_job(shell):
     shell("jobs", "edit", "a1", "--delay", "0s", "--to-queue", "mail", "--priority", "-5")
     job = shell.data("jobs", "show", "a1")
     assert (job["state"], job["queue"], job["priority"]) == ("waiting", "mail", -5)
+
+
+def test_edit_walks_through_all_that_match(shell):
+    shell.enqueue(*(f"j{n}" for n in range(1_200)))
+    words = ("jobs", "edit", "-q", "default", "--priority", "7", "--yes")
+    assert len(shell.data(*words)["edited"]) == 1_200
 
 
 def test_edit_needs_a_change(shell):

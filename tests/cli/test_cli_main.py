@@ -252,6 +252,13 @@ def test_the_project_file_of_a_folder_above_counts(project, monkeypatch):
     assert locate(None) == Place("shop.jobs:app", str(file))
 
 
+def test_only_the_nearest_project_file_counts(project, monkeypatch):
+    project("pyproject.toml", '[tool.oxmill]\napp = "shop.jobs:app"')
+    project("inner/pyproject.toml", "")
+    monkeypatch.chdir(Path("inner"))
+    assert locate(None) is None
+
+
 @pytest.mark.parametrize(
     "path", ["pkg/jobs.py", "pkg/jobs.py:app", "pkg.jobs", "pkg.jobs:app", "pkg/jobs.py:other"]
 )

@@ -191,8 +191,9 @@ def test_a_worker_that_had_enough_jobs_is_started_afresh(project):
         project.run("enqueue", "app:greet", '["Ann"]')
     process = project.start("worker", "-n", "1", "--max-jobs", "1", "--drain")
     assert process.wait(PATIENCE) == 0
-    assert [job["state"] for job in project.data("jobs")] == ["succeeded"] * 3
-    assert len({job["worker"] for job in project.data("jobs")} - {None}) != 1
+    jobs = [project.data("jobs", "show", job["id"]) for job in project.data("jobs")]
+    assert [job["state"] for job in jobs] == ["succeeded"] * 3
+    assert len({job["history"][0]["worker"] for job in jobs}) == 3
 
 
 def test_wrong_worker_options_are_exit_2(project):
@@ -224,6 +225,10 @@ def test_dev_survives_a_file_that_does_not_compile(project):
     until(lambda: "waiting for a change" in project.log())
     file.write_text(good, encoding="utf-8")
     until(lambda: project.starts() == 2)
+
+
+def test_dev_of_a_file_that_is_not_there_is_exit_2(project):
+    assert "oxmill init nope.py" in project.run("dev", "nope.py", code=2).stderr
 
 
 def test_quick_start_from_an_empty_folder(project):
@@ -274,8 +279,8 @@ def test_an_unusable_store_is_exit_4(project):
     assert "Traceback" not in done.stderr
 
 
-def on_a_terminal(folder, *words, **env):
-    """What a command shows on a terminal."""
+def on_a_terminal(folder, *words, answer="", **env):
+    """What a command shows on a terminal, where somebody types an answer; its exit code."""
     main, side = pty.openpty()
     process = subprocess.Popen(
         supervise.oxmill(*words),
@@ -286,6 +291,7 @@ def on_a_terminal(folder, *words, **env):
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120", **env},
     )
     os.close(side)
+    os.write(main, answer.encode())
     shown = b""
     while select.select([main], [], [], PATIENCE)[0]:
         try:
@@ -293,13 +299,29 @@ def on_a_terminal(folder, *words, **env):
         except OSError:  # the other side is closed
             break
     os.close(main)
-    process.wait(PATIENCE)
-    return shown.decode()
+    return shown.decode(), process.wait(PATIENCE)
 
 
 def test_a_terminal_gets_colours_unless_no_color(project):
     project.run("enqueue", "app:greet", '["Ann"]', "--delay", "1h")
-    coloured = on_a_terminal(project.folder, "jobs", "list")
+    coloured, _ = on_a_terminal(project.folder, "jobs", "list")
     assert "\x1b[" in coloured
     assert "scheduled" in coloured
-    assert "\x1b[3" not in on_a_terminal(project.folder, "jobs", "list", NO_COLOR="1")
+    assert "\x1b[3" not in on_a_terminal(project.folder, "jobs", "list", NO_COLOR="1")[0]
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("n\n", 130, 1), ("y\n", 0, 0)])
+def test_a_terminal_is_asked_before_jobs_are_removed(project, answer, code, left):
+    project.run("enqueue", "app:greet", '["Ann"]')
+    shown, ended = on_a_terminal(project.folder, "jobs", "rm", "-q", "default", answer=answer)
+    assert "Remove 1 job?" in shown
+    assert ended == code
+    assert len(project.data("jobs")) == left
+
+
+def test_ctrl_c_of_a_wait_is_exit_130(project):
+    job = project.run("enqueue", "app:greet", '["Ann"]', "--delay", "1h").stdout.strip()
+    process = project.start("jobs", "wait", job)
+    until(lambda: "jobs.db-shm" in Path(f"/proc/{process.pid}/maps").read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130

@@ -26,9 +26,12 @@ from oxmill.cli.main import SECTIONS, main
 from oxmill.connect import connect
 from oxmill.observe import events
 from oxmill.queue import declaring, options, work
+from oxmill.queue.control import Control
 from oxmill.rules.duration import spell
 from oxmill.store.capabilities import Capability
+from oxmill.testing.harness import Testing
 from oxmill.worker.config import WorkerConfig
+from oxmill.worker.worker import Worker
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "reference"
 NOTE = "<!-- Made from the code by `make docs`; do not edit. -->"
@@ -295,7 +298,7 @@ def api_page():
     parts = [
         "# Public names",
         (
-            "Everything here is imported from `oxmill`. A method `x` that touches the store has a twin "
+            "Everything but the last three is imported from `oxmill`. A method `x` that touches the store has a twin "
             "`ax` to be awaited, with the same signature."
         ),
     ]
@@ -307,6 +310,13 @@ def api_page():
             rows = list(_members(item))
             if rows:
                 parts.append(table(("member", "what it does"), rows))
+    for title, kind in (
+        ("app.control", Control),
+        ("app.testing()", Testing),
+        ("app.worker(...)", Worker),
+    ):
+        parts += [f"## {title}", wrapped(first(kind.__doc__))]
+        parts.append(table(("member", "what it does"), list(_members(kind))))
     return parts
 
 

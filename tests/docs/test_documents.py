@@ -1,12 +1,9 @@
 """The documents cannot lie: their code runs, their commands exist, their links lead somewhere."""
 
-import os
-import subprocess
-import sys
-
 import click
 import pytest
 from pages import PAGES, ROOT, anchors, blocks, command_lines, links, program
+from running import run
 
 from oxmill.cli.main import main
 
@@ -24,15 +21,7 @@ def name(page):
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     file = tmp_path / "app.py"
     file.write_text(program(page), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    done = run(file, tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, f"{name(page)} (line numbers as in the page)\n{done.stderr}"
 
 

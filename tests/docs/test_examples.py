@@ -1,11 +1,8 @@
 """Every example runs, as a process of its own, and ends well."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from pages import ROOT
+from running import run
 
 EXAMPLES = sorted(folder for folder in (ROOT / "examples").iterdir() if folder.is_dir())
 
@@ -14,15 +11,7 @@ EXAMPLES = sorted(folder for folder in (ROOT / "examples").iterdir() if folder.i
 def test_an_example_runs(folder, tmp_path):
     file = folder / f"{folder.name}.py"
     assert file.read_text(encoding="utf-8").startswith('"""'), "an example says what it shows"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    done = run(file, tmp_path, TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert done.stderr == ""

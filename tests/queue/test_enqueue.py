@@ -6,12 +6,20 @@ import tracemalloc
 import pytest
 from msgspec.structs import replace
 
-from oxmill import App, BadArguments, BadInput, DuplicateJob, IdConflict, State, Unique
-from oxmill.errors import OutcomeUnknown
+from oxmill import (
+    App,
+    BadArguments,
+    BadInput,
+    DuplicateJob,
+    IdConflict,
+    Middleware,
+    OutcomeUnknown,
+    State,
+    Unique,
+)
 from oxmill.model.job import Enqueued, Verdict
 from oxmill.queue.bulk import BATCH_BYTES, batches
 from oxmill.queue.context import CURRENT, Context
-from oxmill.worker.middleware import Middleware
 
 
 @pytest.fixture

@@ -62,23 +62,28 @@ def test_one_thread_sees_rising_ids_while_others_draw_too():
         assert all(pool.map(rising, range(4)))
 
 
-def test_a_forked_child_draws_its_own_randomness():
+def test_forked_children_draw_their_own_randomness():
     # Given a source whose clock stands, so that only the random part can tell ids apart
     source = IdSource(clock=lambda: 1_000_000)
     source()
-    read, write = os.pipe()
 
-    # When a child and its parent both draw an id
+    # When two children and their parent draw an id each
+    made = [_in_child(source), _in_child(source), source()]
+
+    # Then all differ in more than a count
+    low = sorted(int(each[17:], 16) for each in made)
+    assert all(other - one > 1_000 for one, other in pairwise(low))
+
+
+def _in_child(call):
+    """What a forked child gets from the call."""
+    read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.write(write, source().encode())
+        os.write(write, call().encode())
         os._exit(0)
     os.waitpid(pid, 0)
-    theirs = os.read(read, 100).decode()
+    answer = os.read(read, 100).decode()
     os.close(read)
     os.close(write)
-
-    # Then they differ in more than a count
-    mine = source()
-    assert theirs[16:] != mine[16:]
-    assert abs(int(theirs[17:], 16) - int(mine[17:], 16)) > 1_000
+    return answer

@@ -234,6 +234,7 @@ def test_retry_is_a_policy_a_number_of_attempts_or_none(app, given, attempts):
         ({"delay": -1}, "negative"),
         ({"run_at": datetime(2030, 1, 1)}, "no time zone"),  # noqa: DTZ001
         ({"retry": 0}, "allows no run at all"),
+        ({"retry": True}, "not a number of attempts"),
         ({"tags": "abc"}, "is one text"),
         ({"priority": "high"}, "not a whole number"),
         ({"queue": 5}, "not text"),

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from oxmill import BadInput, DuplicateJob, LostLease, QueueSettings, Snooze, State, Unique
+from oxmill import App, BadInput, DuplicateJob, LostLease, QueueSettings, Snooze, State, Unique
+from oxmill.model.claim import Claimed
 from oxmill.model.info import Sweep
 from oxmill.model.settlement import Outcome
 
@@ -211,6 +212,25 @@ def test_rwq09_a_delayed_item_is_not_early(queue, face, clock):
     clock.advance(300_000_000)
 
     assert face(queue, "lease", 60).data == b"x"
+
+
+def test_rwq09_a_wait_ends_when_something_is_known_to_fall_due():
+    # Given a queue whose next item falls due in 30 ms
+    app = App("memory://")
+    empty = Claimed(jobs=(), now=1_000_000, until=2_000_000, next_due=1_030_000)
+    talk = app.queue("work")._lease(app.driver, 60, wait=True)
+    next(talk)
+
+    # When it is looked at again and again
+    pauses = []
+    for _ in range(10):
+        pauses.append(talk.send(empty).seconds)
+        talk.send(False)
+    talk.close()
+
+    # Then no pause reaches beyond that moment
+    assert pauses[0] == 0.005
+    assert pauses[-1] == 0.03
 
 
 def test_rwq11_a_lease_names_its_token_and_its_end(queue, face, clock):

@@ -15,6 +15,7 @@ from oxmill import (
     Context,
     JobCancelled,
     JobFailed,
+    Middleware,
     ResultTimeout,
     Retry,
     Snooze,
@@ -23,7 +24,6 @@ from oxmill import (
     current,
 )
 from oxmill.testing.runner import Endless
-from oxmill.worker.middleware import Middleware
 
 
 @pytest.fixture

@@ -44,6 +44,8 @@ def test_sizes(written, meant):
         {"poll_least": "2s"},
         {"sweep_every": 0},
         {"child_jobs": 0},
+        {"name": "x" * 101},
+        {"name": "line\nbreak"},
     ],
 )
 def test_what_cannot_work_is_refused(options):

@@ -310,3 +310,26 @@ async def test_a_cursor_that_is_no_json_costs_nobody_a_lease(quick, cursor):
     await quick.until(renewed)
     go_on.set()
     assert (await quick.ended(job_id)).crashes == 0
+
+
+async def test_leases_are_renewed_at_a_third_of_their_length(quick):
+    go_on = asyncio.Event()
+
+    @quick.task
+    async def wait():
+        await go_on.wait()
+
+    await quick.start(lease=3)
+    job_id = await quick.enqueue(wait)
+    first = await quick.in_state(job_id, State.RUNNING)
+
+    for _ in range(2):
+        last = first
+
+        async def renewed(last=last):
+            job = await quick.job(job_id)
+            return job if job.lease_until != last.lease_until else None
+
+        first = await quick.until(renewed)
+        assert first.lease_until - last.lease_until < 2 * SECOND
+    go_on.set()

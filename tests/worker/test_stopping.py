@@ -59,6 +59,7 @@ async def test_what_is_left_after_the_grace_time_is_released_and_uses_up_nothing
     worker.stop()
 
     assert await world.code_of(worker) == ExitCode.OK
+    assert ending == ([job_id] if kind == "coroutine" else [])
     job = await world.job(job_id)
     ending.append("thread")
     assert (job.state, job.failures, job.crashes) == (State.WAITING, 0, 0)
@@ -94,9 +95,11 @@ async def test_a_coroutine_that_swallows_its_cancellation_does_not_keep_the_work
     worker = await world.start(grace=0.05)
     job_id = await world.enqueue(swallow)
     await world.in_state(job_id, State.RUNNING)
+    asked = time.monotonic()
     worker.stop()
 
     assert await world.code_of(worker) == ExitCode.OK
+    assert time.monotonic() - asked < 4
     assert (await world.job(job_id)).state is State.WAITING
     assert "in swallow" in world.events(RunStuck)[0].stack
     stubborn.set()
@@ -222,6 +225,24 @@ async def test_orders_reach_the_worker_at_once(world):
 
     await order(world, worker, Command.STOP)
     assert await world.code_of(worker) == ExitCode.OK
+
+
+async def test_a_worker_whose_task_is_cancelled_gives_its_jobs_back(world):
+    @world.task
+    async def endless():
+        await asyncio.sleep(60)
+
+    worker = world.worker(grace=60)
+    before = asyncio.all_tasks()
+    serving = asyncio.create_task(worker.serve())
+    job_id = await world.enqueue(endless)
+    await world.in_state(job_id, State.RUNNING)
+    serving.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    assert (await world.job(job_id)).state is State.WAITING
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_stop_before_the_start_ends_it_at_once(world):

@@ -35,12 +35,13 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command's own options first, then those that every command has."""
-        common = {"app", "url", "output", "debug", "help"}
+        common = {"--app", "--url", "--output", "--debug", "--help"}
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, mine in (("Options", True), ("Common options", False)):
             rows = [
                 row
-                for param in self.get_params(ctx)
-                if (row := param.get_help_record(ctx)) and (param.name not in common) is mine
+                for option in options
+                if (row := option.get_help_record(ctx)) and common.isdisjoint(option.opts) is mine
             ]
             if rows:
                 with formatter.section(title):

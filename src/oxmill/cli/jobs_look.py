@@ -93,7 +93,10 @@ def list_jobs(session: Session, *, chosen: Filter, limit: int, after: str | None
 @click.argument("job_id", metavar="ID")
 @click.pass_obj
 def show_job(session: Session, *, job_id: str) -> None:
-    """Show everything about one job: content, times, result, error, every attempt."""
+    """Show everything the store knows about a job.
+
+    Content, times, result, error, and every attempt while the job is kept.
+    """
     job = get_job(session, job_id)
     show_one(records.full(job), lambda: _lines(job), session.output)
 
@@ -167,7 +170,10 @@ def _attempts(job: Job) -> Iterator[str]:
 @click.argument("job_id", metavar="ID")
 @click.pass_obj
 def explain_job(session: Session, *, job_id: str) -> None:
-    """Say why a job is where it is: every gate before it, and what opens it."""
+    """Say why a job is where it is.
+
+    Every gate before it is listed: closed ones with the command that opens them.
+    """
     look = session.driver.inspecting
     job = get_job(session, job_id)
     queues = session.run(look.queues(ListQueues(queues=(job.queue,))))

@@ -21,6 +21,8 @@ SUPERVISED = "OXMILL_SUPERVISED"
 LOOK_SECONDS = 0.2
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 """How long to wait before a child that died is started again; doubles while it keeps dying."""
+STOP_SECONDS = 10.0
+"""How long a child may take to end before a reload kills it."""
 STEADY_SECONDS = 60.0
 """A child that ran this long was healthy: the next wait starts small again."""
 
@@ -80,6 +82,11 @@ class Child:
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
 
+    def kill(self) -> None:
+        """End the process whatever it does; its jobs run again when their leases lapse."""
+        if self._process is not None:
+            self._process.kill()
+
 
 class Supervisor:
     """Runs children until all are done or a signal comes; what dies is started again."""
@@ -123,15 +130,18 @@ class Reloader:
     def __init__(self, argv: Sequence[str], changed: Callable[[], bool]) -> None:
         self._child = Child(argv)
         self._changed = changed
+        self._reloaded = False
         self._stopping = False
 
     def run(self) -> int:
-        """Until a signal comes."""
+        """Until a signal comes, or the first start shows that the command line is wrong."""
         with passing_on(self._stop):
             while self._child.alive or not self._stopping:
                 self._child.start_if_due()
                 code = self._child.ended()
-                if code and not self._stopping:
+                if code == Exit.USAGE and not self._reloaded:  # told to run what is not there
+                    return code
+                if code is not None and not self._stopping:
                     say(f"the worker ended with code {code}; waiting for a change", tone="warn")
                 if self._changed() and not self._stopping:
                     self._reload()
@@ -140,8 +150,12 @@ class Reloader:
 
     def _reload(self) -> None:
         say("a file changed: starting again", tone="dim")
+        self._reloaded = True
         self._child.stop()
+        end = time.monotonic() + STOP_SECONDS
         while self._child.alive and self._child.ended() is None:
+            if time.monotonic() > end:
+                self._child.kill()
             time.sleep(LOOK_SECONDS / 10)
         if not self._stopping:
             self._child.start_again(at_once=True)

@@ -30,11 +30,11 @@ class Histogram:
 class Metrics:
     """What one worker has done since it started.
 
-    Written by the event loop's thread, read from anywhere: a reader may see a run counted whose
-    time is not yet added, never anything worse.
+    Each number is written by one thread and read from anywhere: a reader may see a run counted
+    whose time is not yet added, never anything worse.
     """
 
-    __slots__ = ("claims", "empty_claims", "leases_lost", "runs", "settled", "store", "troubles")
+    __slots__ = ("claims", "empty_claims", "leases_lost", "runs", "settled", "store")
 
     def __init__(self) -> None:
         self.runs: dict[tuple[str, str, str], Histogram] = {}
@@ -45,8 +45,6 @@ class Metrics:
         self.empty_claims = 0
         self.settled = 0
         self.leases_lost = 0
-        self.troubles = 0
-        """Calls that the store did not answer."""
 
     def ran(self, key: tuple[str, str, str], seconds: float) -> None:
         """Count a run by (queue, task, outcome)."""

@@ -130,6 +130,8 @@ def with_options(options: TaskOptions, given: Mapping[str, Any]) -> TaskOptions:
 
 
 def _retry(given: Retry | int | None) -> Retry:
+    if isinstance(given, bool):
+        raise BadConfig(f"retry={given} is not a number of attempts; use None for a single one")
     policy = given if isinstance(given, Retry) else Retry(1 if given is None else given)
     if policy.max_attempts is not None and policy.max_attempts < 1:
         raise BadConfig(

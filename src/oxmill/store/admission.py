@@ -73,6 +73,8 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
             )
         if job.group is not None or job.unique is not None or job.fields or job.tags:
             _check_labels(job, bounds)
+        if job.headers or not job.content_type.isascii():
+            _check_carried(job)
         if job.flow is not None or job.parent is not None or job.after:
             need(able, Capability.FLOWS, "flows")
     if count > bounds.batch_jobs:
@@ -111,6 +113,17 @@ def _check_labels(job: NewJob, bounds: Bounds) -> None:
                 check_name(f"value of field {name!r}", value, bounds.key_bytes)
         elif isinstance(value, bool) or not -(2**63) <= value < 2**63:
             raise BadInput(f"field {name!r} must be text or a 64-bit integer, not {value!r}")
+
+
+def _check_carried(job: NewJob) -> None:
+    for text in (job.content_type, *job.headers.keys(), *job.headers.values()):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise BadInput(
+                f"job {job.id}: the header or content type {text[:40]!r} holds half a surrogate "
+                f"pair, which is not text; decode it properly first"
+            ) from None
 
 
 def check_claim(claim: Claim, bounds: Bounds) -> None:
@@ -155,7 +168,7 @@ def check_find(request: Find) -> int | None:
     cursor = request.after
     if cursor is None:
         return None
-    if not (cursor.isascii() and cursor.isdigit()):
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
         raise BadInput(f"{cursor[:40]!r} is not the cursor of a page; use the `next` of the last")
     return int(cursor)
 
@@ -205,6 +218,12 @@ def clip(failure: Failure | None, limit: int) -> Failure | None:
         message=_fit(failure.message, limit // 4),
         traceback=_fit(failure.traceback, limit // 2, tail=True),
     )
+
+
+def storable(text: str | None, limit: int) -> str | None:
+    """Text that says why a lease ended, as every store can keep it: a settlement must never fail
+    because of what it says."""
+    return None if text is None else _fit(text, limit)
 
 
 def _fit(text: str, limit: int, *, tail: bool = False) -> str:

@@ -39,8 +39,10 @@ class LocalBell:
 
     def wait(self, timeout: float) -> bool:
         """Block until rung or `timeout` seconds have passed; whether it was rung."""
+        # Cleared only if it was seen: a ring just after the end of the wait is for the next one.
         rung = self._flag.wait(timeout)
-        self._flag.clear()
+        if rung:
+            self._flag.clear()
         return rung
 
     async def arrive(self, timeout: float) -> bool:
@@ -58,7 +60,8 @@ class LocalBell:
                 timer.cancel()
                 self._loop = self._waiter = None
         rung = self._flag.is_set()
-        self._flag.clear()
+        if rung:
+            self._flag.clear()
         return rung
 
     def close(self) -> None:

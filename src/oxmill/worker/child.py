@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 import threading
+from contextvars import copy_context
 from operator import attrgetter
 from typing import IO, Any, Final
 
@@ -47,7 +48,7 @@ def main() -> int:
         while isinstance(message := receive(inbox), Start):
             run = Run(message.job, renew_soon=line.look.set)
             line.run = run
-            settlement = runner.run(execution.perform(run))
+            settlement = runner.run(execution.perform(run), context=copy_context())
             line.save()
             line.run = None
             if settlement is not None:

@@ -26,8 +26,13 @@ from oxmill.worker.executor import Executor
 from oxmill.worker.settler import Batch, Settler
 
 _LOG: Final = logging.getLogger("oxmill.worker")
+_OPERATIONS: Final = {
+    (True, True): "settle+claim",
+    (True, False): "settle",
+    (False, True): "claim",
+}
 SOONEST: Final = 0.002
-"""Seconds between two looks that find nothing, however due something seems to be."""
+"""Seconds between two looks that find nothing, however soon something falls due."""
 
 
 class Claimer:
@@ -136,6 +141,7 @@ class Claimer:
             self.turn_since = None
         self.owing_since, self.answered = None, True
         self._trouble.over()
+        self.metrics.stored(_OPERATIONS[batch is not None, room > 0], time.monotonic() - sent)
         if batch is not None:
             self._settler.answered(batch, settled)
         if claimed is None:
@@ -188,9 +194,11 @@ class Claimer:
             self._say_if_idle()
         bounds = (config.poll_least / SECOND, config.poll_most / SECOND)
         pause = poll_interval(self._cost, bell=self._bell, bounds=bounds)
-        if claimed.next_due is not None:
-            pause = min(pause, max((claimed.next_due - claimed.now) / SECOND, SOONEST))
-        return pause
+        if claimed.next_due is None:
+            return pause
+        # What is due and was not granted all the same must not be asked for in a tight loop.
+        wait = (claimed.next_due - claimed.now) / SECOND
+        return min(pause, max(wait, SOONEST if wait > 0 else bounds[0]))
 
     def _say_if_idle(self) -> None:
         if self.on_idle and not self._executor.running and not self._settler.open:

@@ -17,6 +17,7 @@ LoopKind = Literal["auto", "asyncio", "uvloop"]
 
 SHORTEST_LEASE: Final[Micros] = SECOND // 5
 LONGEST_LEASE: Final[Micros] = DEFAULT_BOUNDS.lease
+LONGEST_NAME: Final = 100
 
 
 class WorkerConfig(Value, frozen=True):
@@ -79,6 +80,11 @@ class WorkerConfig(Value, frozen=True):
             raise BadConfig("poll_most is shorter than poll_least")
         if self.loop not in ("auto", "asyncio", "uvloop"):
             raise BadConfig(f"loop={self.loop!r} is not one of auto, asyncio, uvloop")
+        if len(self.name) > LONGEST_NAME or not (self.name.isprintable() and self.name.isascii()):
+            raise BadConfig(
+                f"name={self.name[:40]!r} is no name for a worker; use at most {LONGEST_NAME} "
+                f"printable ASCII characters"
+            )
         if len(set(self.queues)) != len(self.queues):
             raise BadConfig(f"a queue is named twice in {', '.join(self.queues)}")
 
@@ -130,13 +136,11 @@ def read_config(options: Mapping[str, Any]) -> WorkerConfig:
 def _read(name: str, value: Any) -> Any:
     if name in _TIMES:
         return micros(value)
-    if name in _SIZES and value is not None:
-        return size(value)
     if name == "queues":
         if isinstance(value, str):
             raise BadConfig(f"queues={value!r} is one text; write queues=[{value!r}]")
         return tuple(value)
-    return value
+    return size(value) if name in _SIZES and value is not None else value
 
 
 _TIMES: Final = frozenset(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import secrets
+import threading
+import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
@@ -32,17 +36,32 @@ def new_loop(kind: LoopKind) -> asyncio.AbstractEventLoop:
     return make()
 
 
-def run_on(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, then close the loop, whatever is left on it."""
+def run_on(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T]) -> tuple[T, bool]:
+    """Run to the end, then close the loop, whatever is left on it. The answer, and whether a thread
+    of `asyncio.to_thread` is stuck, for which the interpreter would wait for ever."""
+    name = f"oxmill-pool-{secrets.token_hex(3)}"
+    pool = ThreadPoolExecutor(thread_name_prefix=name)
     try:
         asyncio.set_event_loop(loop)
-        return loop.run_until_complete(main)
+        loop.set_default_executor(pool)
+        answer = loop.run_until_complete(main)
     finally:
         try:
             loop.run_until_complete(_clear())
         finally:
             asyncio.set_event_loop(None)
             loop.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return answer, _still_there(name)
+
+
+def _still_there(name: str) -> bool:
+    end = time.monotonic() + LEAVE
+    while any(thread.name.startswith(name) for thread in threading.enumerate()):
+        if time.monotonic() > end:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 async def _clear() -> None:

@@ -17,7 +17,6 @@ from oxmill.rules import settle
 from oxmill.worker.execution import Execution
 from oxmill.worker.runs import HARD, Run, Why
 from oxmill.worker.settler import Settler
-from oxmill.worker.stacks import stack_of_task
 
 
 class Executor:
@@ -111,7 +110,7 @@ class Executor:
                 job=run.job.id,
                 task=run.job.task,
                 why=run.why or Why.SHUTDOWN,
-                stack=stack_of_task(run.task),
+                stack=run.stack,
             )
         )
 

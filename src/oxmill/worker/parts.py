@@ -16,6 +16,7 @@ from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
 from oxmill.observe.metrics import Metrics
 from oxmill.queue.registry import Registry
+from oxmill.store.admission import check_name
 from oxmill.store.doorbell import CONTROL, work
 from oxmill.store.driver import Driver
 from oxmill.worker.beat import Heartbeat
@@ -66,6 +67,9 @@ def assemble(
 ) -> Parts:
     """All parts of a worker, tied together; nothing runs yet."""
     _check_pools(registry, hello)
+    queues = config.queues or registry.queues()
+    for queue in queues:
+        check_name("queue name", queue, driver.bounds.name_bytes)
     bus, metrics = Bus(), Metrics()
     lanes = Lanes(config.slots, bus=bus, hello=hello, recycle=config.child_jobs)
     execution = Execution(registry, lanes, bus)
@@ -73,7 +77,7 @@ def assemble(
     settler = Settler(driver, config.lease, bus, metrics)
     executor = Executor(execution, settler, bus, metrics, config.patience / SECOND)
     claimer = Claimer(driver, config, executor, settler, bus)
-    claimer.queues, claimer.metrics = config.queues or registry.queues(), metrics
+    claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
     systemd = Systemd()
     return Parts(

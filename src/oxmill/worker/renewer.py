@@ -125,6 +125,7 @@ class Renewer:
             _LOG.exception("progress could not be stored; the leases are renewed without it")
             items = tuple(Renewal(id=item.id, token=item.token) for item in items)
             answer = self._ask(items)
+        self._metrics.stored("renew", time.monotonic() - sent)
         told: list[tuple[Run, Why]] = []
         for run, item, hold in zip(runs, items, answer.holds, strict=True):
             if hold is Hold.LOST:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oxmill.model.job import LeasedJob
 from oxmill.queue.context import Context, Hold
+from oxmill.worker.stacks import stack_of_task
 
 if TYPE_CHECKING:
     from oxmill.worker.lanes.lane import Lane
+    from oxmill.worker.lanes.threads import Ticket
 
 
 class Why(StrEnum):
@@ -45,6 +47,7 @@ class Run(Hold):
         "lane",
         "limit",
         "task",
+        "ticket",
         "timer",
         "why",
     )
@@ -69,6 +72,8 @@ class Run(Hold):
         self.why: Why | None = None
         self.limit: Callable[[], None] | None = None
         """Starts the run's timeout, if it has one. A lane calls it when the function starts."""
+        self.ticket: Ticket | None = None
+        """The call in a thread, if it runs in one."""
         self.timer: asyncio.TimerHandle | None = None
         self.carried: bytes | None = None
         """Progress that a child process sent and no renewal has stored yet."""
@@ -91,6 +96,11 @@ class Run(Hold):
         elif self.task is not None:
             self.task.cancel()
         return True
+
+    @property
+    def stack(self) -> str:
+        """Where the run is at this moment."""
+        return stack_of_task(self.task) if self.ticket is None else self.ticket.stack
 
     def unsaved(self) -> bytes | None:
         """Progress that no renewal has carried to the store yet. Never raises: a cursor that is no

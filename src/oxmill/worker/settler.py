@@ -44,7 +44,7 @@ class Settler:
         self._metrics = metrics
         self._waiting: list[Settlement] = []
         self._progress: dict[str, Renewal] = {}
-        self._sent = 0
+        self._flying: tuple[Settlement, ...] = ()
 
     def add(self, settlement: Settlement, progress: bytes | None = None) -> None:
         """Take a settlement in. Progress counts only where another run follows."""
@@ -57,7 +57,7 @@ class Settler:
     @property
     def open(self) -> int:
         """Settlements that the store has not answered yet."""
-        return len(self._waiting) + self._sent
+        return len(self._waiting) + len(self._flying)
 
     def take(self) -> Batch | None:
         """What has piled up, as far as it fits in one batch."""
@@ -68,7 +68,7 @@ class Settler:
             items, self._waiting = tuple(waiting), []
         else:
             items, self._waiting = tuple(waiting[:MOST]), waiting[MOST:]
-        self._sent = len(items)
+        self._flying = items
         progress: tuple[Renewal, ...] = ()
         if self._progress:
             found = (self._progress.pop(item.id, None) for item in items)
@@ -85,7 +85,7 @@ class Settler:
 
     def answered(self, batch: Batch, answer: Any) -> None:
         """The store has performed the batch's plan."""
-        self._sent = 0
+        self._flying = ()
         self._metrics.settled += len(batch.items)
         answers: tuple[Settled, ...] = answer[1] if batch.progress else answer
         for item, settled in zip(batch.items, answers, strict=True):
@@ -94,48 +94,47 @@ class Settler:
 
     def put_back(self, batch: Batch) -> None:
         """The store has not answered: the batch waits for another try, before all others."""
-        self._sent = 0
+        self._flying = ()
         self._waiting[:0] = batch.items
         self._progress.update({renewal.id: renewal for renewal in batch.progress})
 
     async def one_by_one(self, batch: Batch) -> None:
         """The store refused the batch for what is in it: find the culprit, and settle the rest."""
-        self._sent = 0
+        progress = {renewal.id: renewal for renewal in batch.progress}
         for index, item in enumerate(batch.items):
+            self._flying = batch.items[index:]
             try:
-                await self._settle(item)
+                await self._settle(Batch((item,), tuple(filter(None, [progress.get(item.id)]))))
             except StoreError:
                 self.put_back(Batch(batch.items[index:], batch.progress))
                 raise
+        self._flying = ()
 
-    async def _settle(self, item: Settlement) -> None:
-        settling = self._driver.settling
+    async def _settle(self, one: Batch) -> None:
         try:
-            answers = await self._driver.arun(settling.settle(Settle(items=(item,))))
+            answer = await self._driver.arun(self.plan(one))
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a driver says about odd content
+            one = Batch((unstorable(one.items[0], error),), ())
             try:
-                told = Settle(items=(unstorable(item, error),))
-                answers = await self._driver.arun(settling.settle(told))
+                answer = await self._driver.arun(self.plan(one))
             except StoreError:
                 raise
             except Exception as trouble:  # noqa: BLE001 - told, and left to the lease's end
-                self.dropped(item, trouble)
+                self._dropped(one.items[0], trouble)
                 return
-        self._metrics.settled += 1
-        if answers[0].ruling is not Ruling.WON:
-            self._lost(item)
+        self.answered(one, answer)
 
     def drop_all(self, error: BaseException) -> int:
-        """The worker goes and the store does not answer: say which outcomes are lost."""
-        waiting, self._waiting = self._waiting, []
-        for item in waiting:
-            self.dropped(item, error)
-        return len(waiting)
+        """The worker goes and the store does not answer: say which outcomes are lost, or may be."""
+        lost = (*self._flying, *self._waiting)
+        self._flying, self._waiting = (), []
+        for item in lost:
+            self._dropped(item, error)
+        return len(lost)
 
-    def dropped(self, item: Settlement, error: BaseException) -> None:
-        """Say that an outcome is lost: its job runs again when the lease ends."""
+    def _dropped(self, item: Settlement, error: BaseException) -> None:
         self._bus.emit(
             OutcomeDropped(
                 job=item.id,

@@ -67,7 +67,8 @@ class Watchdog:
             self._timer = self._loop.call_later(CHECK_EVERY, self._tick)
         since = self._claimer.turn_since
         if since is not None and now - since > HUNG and self.on_fault is not None:
-            self.on_fault("claimer", TimeoutError(f"a turn has not ended for {HUNG:g} s"))
+            on_fault, self.on_fault = self.on_fault, None
+            on_fault("claimer", TimeoutError(f"a turn has not ended for {HUNG:g} s"))
 
     def _watch(self) -> None:
         last = time.monotonic()
@@ -80,7 +81,8 @@ class Watchdog:
             self._look_at_loop(now)
             self._judge(now)
             if self.on_orphaned is not None and os.getppid() != self._parent:
-                self.on_orphaned()
+                on_orphaned, self.on_orphaned = self.on_orphaned, None
+                on_orphaned()
 
     def _look_at_loop(self, now: float) -> None:
         behind = now - self._ticked
@@ -104,6 +106,8 @@ class Watchdog:
 
     def _judge(self, now: float) -> None:
         trouble = self.trouble
+        if self._ended.is_set():  # a worker that stops is told of elsewhere
+            return
         if self._was_ready and trouble:
             self._bus.emit(ReadinessChanged(ready=False, reason=trouble))
         elif self._told_unready and not trouble:

@@ -124,8 +124,8 @@ class Worker:
         In the main thread SIGTERM and SIGINT drain, and a second one stops at once. A run that
         cannot be stopped does not keep the process alive: then the process ends here.
         """
-        code = run_on(new_loop(self.config.loop), self.serve())
-        if self._down.left and threading.current_thread() is threading.main_thread():
+        code, stuck = run_on(new_loop(self.config.loop), self.serve())
+        if (stuck or self._down.left) and threading.current_thread() is threading.main_thread():
             logging.shutdown()
             os._exit(code)
         return code
@@ -169,8 +169,18 @@ class Worker:
         self._announce()
         if self._reason:
             stop.set()
-        await stop.wait()
-        self.phase = Phase.STOPPING
+        try:
+            await stop.wait()
+        except asyncio.CancelledError:
+            self._reason = self._reason or "its task was cancelled"
+            self._down.hurry()
+            await self._end(crew, claiming)
+            raise
+        await self._end(crew, claiming)
+
+    async def _end(self, crew: Crew, claiming: asyncio.Task[None]) -> None:
+        """Let running jobs finish, settle everything, send the agents home."""
+        parts, self.phase = self._parts, Phase.STOPPING
         running = len(parts.executor.running)
         self.bus.emit(WorkerStopping(worker=self.id, reason=self._reason, running=running))
         parts.systemd.stopping(self._reason)
@@ -245,7 +255,8 @@ class Worker:
         stack = "".join(traceback.format_exception(error))
         self.bus.emit(AgentDied(agent=agent, error=f"{type(error).__name__}: {error}", stack=stack))
         self._code = ExitCode.FAULT
-        self._begin_stop(f"{agent} died")
+        if not self._reason:
+            self._begin_stop(f"{agent} died")
 
     def _hello(self) -> Hello | None:
         spec = self._extras.get("app_spec")

@@ -74,6 +74,8 @@ class _Intake:
     def _contest(self, job: NewJob, unique: UniqueKey, claimant: Claimant) -> Enqueued:
         """The key is taken."""
         holder = self._world.jobs.get(claimant.holder)
+        if holder is not None and (holder.unique is None or holder.unique.key != unique.key):
+            holder = None  # the holder is gone, and its id was used again
         if unique.on_conflict is OnConflict.RAISE:
             return _named(claimant.holder, holder, Verdict.CONFLICT)
         ended = holder is None or holder.state in TERMINAL

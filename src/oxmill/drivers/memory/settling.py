@@ -9,7 +9,7 @@ from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import Change, State
-from oxmill.store.admission import check_settlements, clip, need
+from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
 
@@ -50,6 +50,7 @@ def _judge(world: World, item: Settlement) -> Settled:
 def _apply(world: World, record: Record, item: Settlement) -> None:
     now = world.clock()
     error = clip(item.error, world.bounds.error_bytes)
+    given = storable(item.reason, world.bounds.error_bytes)
     world.finish_attempt(record, item.outcome, error)
     if error is not None:
         record.error = error
@@ -60,9 +61,9 @@ def _apply(world: World, record: Record, item: Settlement) -> None:
             record.result = item.result
             world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
         case Outcome.FAIL:
-            world.end(record, Change.FAIL, State.FAILED, item.reason or Reason.REFUSED)
+            world.end(record, Change.FAIL, State.FAILED, given or Reason.REFUSED)
         case Outcome.CANCEL:
-            reason = item.reason or record.reason or Reason.CANCELLED
+            reason = given or record.reason or Reason.CANCELLED
             world.end(record, Change.CANCEL, State.CANCELLED, reason)
         case _ if record.cancel_requested:
             world.end(record, Change.CANCEL, State.CANCELLED, record.reason)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from oxmill.drivers.sqlite.rows import Standing, extras_in, failure_text, json_text, labels
-from oxmill.drivers.sqlite.steps import Many, Statement
+from oxmill.drivers.sqlite.steps import Draw, Many, Statement
 from oxmill.drivers.sqlite.tally import Tally
 from oxmill.drivers.sqlite.uniques import Keys, load_keys
 from oxmill.model.settings import QueueSettings
@@ -19,13 +19,6 @@ from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
 _DEFAULTS = QueueSettings()
-
-
-def draw_numbers(n: int) -> Steps[Iterator[int]]:
-    """So many new numbers, in ascending order."""
-    rows = yield from ask(Statement("draw_numbers", {"n": n}))
-    last = rows[0][0]
-    return iter(range(last - n + 1, last + 1))
 
 
 class Changes:
@@ -144,7 +137,7 @@ class Changes:
             self._joining.pop(job.seq, None)
         joining = [job for job in self._joining.values() if job.state is State.WAITING]
         if joining:
-            for job, place in zip(joining, (yield from draw_numbers(len(joining))), strict=True):
+            for job, place in zip(joining, (yield from ask(Draw(len(joining)))), strict=True):
                 job.place = place
         if self._undone:
             yield from ask(Many("drop_attempt", self._undone))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import merge
 from itertools import islice
@@ -144,8 +145,8 @@ def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:
         )
     )
     tally = Tally()
-    for row in rows:
-        tally.move(row[2], State.WAITING, State.RUNNING)
+    for queue, n in Counter([row[2] for row in rows]).items():
+        tally.move(queue, State.WAITING, State.RUNNING, n)
     yield from tally.write()
     if any(row[-1] is not None for row in rows):
         yield from _free_keys(rows, now)
@@ -158,7 +159,7 @@ def _free_keys(rows: Sequence[Sequence[Any]], now: Micros) -> Steps[None]:
     ]
     keys = yield from load_keys(row[-1] for row in started)
     for row in started:
-        job = keys.jobs.get(row[1])
+        job = keys.job(row[-1], row[1])
         if job is not None:
             keys.let_go(job, now)
     yield from keys.write()

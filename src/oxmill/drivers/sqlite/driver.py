@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oxmill.drivers.sqlite.claiming import SqliteClaiming
 from oxmill.drivers.sqlite.connection import Mode, Place
+from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
 from oxmill.drivers.sqlite.enqueueing import SqliteEnqueueing
 from oxmill.drivers.sqlite.housekeeping import SqliteHousekeeping
 from oxmill.drivers.sqlite.inspecting import SqliteInspecting
@@ -19,7 +20,7 @@ from oxmill.drivers.sqlite.transport import SqliteTransport
 from oxmill.errors import StoreRefused
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
-from oxmill.store.bells import LocalDoorbell, SilentDoorbell
+from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 
@@ -61,7 +62,7 @@ def open_sqlite(
         inspecting=SqliteInspecting(clock, bounds),
         housekeeping=SqliteHousekeeping(clock),
         transport=SqliteTransport(place, clock),
-        doorbell=LocalDoorbell() if doorbell else SilentDoorbell(),
+        doorbell=SqliteDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,
     )
 

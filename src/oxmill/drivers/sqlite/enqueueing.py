@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from oxmill.drivers.sqlite.changes import draw_numbers
 from oxmill.drivers.sqlite.intake import REFUSED, Intake, Replacement, due_of
 from oxmill.drivers.sqlite.rows import extras_in, extras_of, json_text, labels, standings
-from oxmill.drivers.sqlite.steps import Many, Statement, operation
+from oxmill.drivers.sqlite.steps import Draw, Many, Statement, operation
 from oxmill.drivers.sqlite.tally import Tally
 from oxmill.drivers.sqlite.uniques import load_keys
 from oxmill.model.bounds import Bounds
@@ -55,29 +54,23 @@ def take_in(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
 def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...] | None]:
     """The usual case: none of the ids is taken. Otherwise nothing is stored, and there is no
     answer."""
-    numbers = yield from draw_numbers(len(jobs))
+    numbers = yield from ask(Draw(len(jobs)))
     tally = Tally()
     rows: list[Row] = []
-    states: list[State] = []
+    answers: list[Enqueued] = []
     for job, seq in zip(jobs, numbers, strict=True):
         due_at = due_of(job, now)
         state = State.SCHEDULED if due_at > now else State.WAITING
-        states.append(state)
         rows.append(_row(job, seq, now, (state, due_at, None)))
+        answers.append(Enqueued(id=job.id, verdict=Verdict.CREATED, state=state))
+        tally.add(job.queue, state, 1)
     if (yield from ask(Many("insert_job", rows))) < len(rows):
-        span = {"first": rows[0][0], "last": rows[-1][0]}
+        span = {"first": numbers[0], "last": numbers[-1]}
         yield from ask(Statement("undo_drawn", span))
         return None
-    for job, state in zip(jobs, states, strict=True):
-        tally.add(job.queue, state, 1)
     yield from _add_labels(rows)
     yield from tally.write()
-    return tuple(
-        [
-            Enqueued(id=job.id, verdict=Verdict.CREATED, state=state)
-            for job, state in zip(jobs, states, strict=True)
-        ]
-    )
+    return tuple(answers)
 
 
 def _row(job: NewJob, seq: int, now: Micros, standing: tuple[State, Micros, str | None]) -> Row:
@@ -112,9 +105,8 @@ _PLAIN = {state: state.value for state in State}
 
 def _add_labels(rows: Sequence[Row]) -> Steps[None]:
     """Make new jobs findable by their fields and tags."""
-    found = [
-        label for row in rows if row[-2] is not None for label in labels(extras_in(row[-2]), row[0])
-    ]
+    unusual = [row for row in rows if row[-2] is not None]
+    found = [label for row in unusual for label in labels(extras_in(row[-2]), row[0])]
     if found:
         yield from ask(Many("add_fields", found))
 
@@ -124,10 +116,10 @@ def _judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueue
     there = standings((yield from ask(Statement("standings_by_id", ids))))
     contents = yield from ask(Statement("contents_by_id", ids))
     keys = yield from load_keys((job.unique.key for job in jobs if job.unique), there)
-    numbers = yield from draw_numbers(len(jobs))
+    numbers = yield from ask(Draw(len(jobs)))
     intake = Intake(
         now=now,
-        first=next(numbers),
+        numbers=iter(numbers),
         keys=keys,
         contents={job_id: (queue, task, payload) for job_id, queue, task, payload in contents},
         jobs={job.id: job for job in there},
@@ -154,16 +146,13 @@ def _store(intake: Intake) -> Steps[None]:
 
 
 def _replace(changes: list[Replacement]) -> Steps[None]:
-    joining = sum(change.joins_line for change in changes)
-    places = (yield from draw_numbers(joining)) if joining else iter(())
     rows: list[Row] = []
     old: list[Row] = []
     new: list[Row] = []
     for change in changes:
         job = change.job
-        place = next(places) if change.joins_line else job.place
         content = _content(change.content, job.state, job.due_at, job.expires_at)
-        rows.append((*content, place, job.seq))
+        rows.append((*content, job.place, job.seq))
         old += labels(extras_in(change.extras_before), job.seq)
         new += labels(extras_in(job.extras), job.seq)
     if old:

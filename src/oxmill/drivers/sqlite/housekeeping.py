@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -107,7 +108,7 @@ class SqliteHousekeeping:
 
 
 def _queues_with(state: str) -> Steps[list[str]]:
-    rows = yield from ask(Statement("queues_with", {"state": state}))
+    rows = yield from ask(Statement("queues_with", {"state": state}, counts=True))
     return [queue for (queue,) in rows]
 
 
@@ -129,14 +130,13 @@ def _past(horizons: list[Horizon], moment: str, now: Micros) -> list[str]:
 
 
 def _gather(name: str, queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
-    """What one statement finds in these queues; one more than the limit tells that there is more."""
+    """What one statement finds in these queues, the earliest moments first; one more than the
+    limit tells that there is more."""
     found: Rows = []
     for queue in queues:
-        if len(found) > limit:
-            break
-        asked = {"queue": queue, "now": now, "most": limit + 1 - len(found)}
+        asked = {"queue": queue, "now": now, "most": limit + 1}
         found += yield from ask(Statement(name, asked))
-    return found
+    return sorted(found, key=itemgetter(0, 1))[: limit + 1]
 
 
 def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[tuple[str, int]]]:

@@ -141,8 +141,10 @@ def _settings(queues: tuple[str, ...]) -> Steps[dict[str, QueueSettings]]:
 
 def _tallies(queues: tuple[str, ...]) -> Steps[Rows]:
     if queues:
-        return (yield from ask(Statement("tallies_of", {"queues": json_text(set(queues))})))
-    return (yield from ask(Statement("tallies_all")))
+        return (
+            yield from ask(Statement("tallies_of", {"queues": json_text(set(queues))}, counts=True))
+        )
+    return (yield from ask(Statement("tallies_all", counts=True)))
 
 
 def _open_rules(rules: list[Rule], queue: str, now: Micros) -> tuple[Rule, ...]:

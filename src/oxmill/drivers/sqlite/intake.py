@@ -5,7 +5,7 @@ Only batches with unique keys or with ids that are taken come here; the rest are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oxmill.drivers.sqlite.rows import Standing, extras_of
@@ -62,15 +62,15 @@ class Replacement:
     job: Standing
     content: NewJob
     extras_before: str | None
-    joins_line: bool
 
 
 @dataclass(slots=True)
 class Intake:
-    """One batch on its way in. `first` is the first of the numbers drawn for it."""
+    """One batch on its way in."""
 
     now: Micros
-    first: int
+    numbers: Iterator[int]
+    """Drawn for this batch, one for each of its jobs: of arrival, or a place in line."""
     keys: Keys
     contents: dict[str, Content]
     """What the jobs that are there are about, by id."""
@@ -104,7 +104,7 @@ class Intake:
 
     def _contest(self, job: NewJob, unique: UniqueKey, holding: Holding) -> Enqueued:
         """The key is taken."""
-        holder = self.keys.jobs.get(holding.holder)
+        holder = self.keys.job(unique.key, holding.holder)
         state = None if holder is None else holder.state
         if unique.on_conflict is OnConflict.RAISE:
             return Enqueued(id=holding.holder, verdict=Verdict.CONFLICT, state=state)
@@ -121,7 +121,7 @@ class Intake:
 
     def _follow(self, job: NewJob, unique: UniqueKey, holding: Holding) -> Enqueued:
         """The holder runs: at most one job follows it."""
-        next_one = None if holding.successor is None else self.keys.jobs.get(holding.successor)
+        next_one = self.keys.job(unique.key, holding.successor)
         if next_one is None:
             created = self._create(job, held=True)
             holding.successor = job.id
@@ -133,7 +133,7 @@ class Intake:
         return _answer(next_one, Verdict.REPLACED)
 
     def _create(self, job: NewJob, *, held: bool = False) -> Standing:
-        created = standing_of(job, self.first + len(self.created), self.now)
+        created = standing_of(job, next(self.numbers), self.now)
         if held:
             created.state = State.HELD
             created.reason = Reason.RERUN
@@ -148,14 +148,14 @@ class Intake:
         new = standing_of(job, there.seq, self.now)
         queue, state = there.queue, there.state
         there.state = State.HELD if state is State.HELD else new.state
+        stays = state is State.WAITING and queue == new.queue
+        if there.state is State.WAITING and not stays:
+            there.place = next(self.numbers)
         before = self.replaced.get(there.seq)
-        joined = before is not None and before.joins_line
-        stays = state is State.WAITING and queue == new.queue and not joined
         self.replaced[there.seq] = Replacement(
             job=there,
             content=job,
             extras_before=there.extras if before is None else before.extras_before,
-            joins_line=there.state is State.WAITING and not stays,
         )
         self.tally.add(queue, state, -1)
         self.tally.add(new.queue, there.state, 1)

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from oxmill.drivers.sqlite.connection import Place, connect
 from oxmill.drivers.sqlite.faults import is_broken, translated
-from oxmill.drivers.sqlite.steps import perform
+from oxmill.drivers.sqlite.session import perform
 from oxmill.errors import StoreUnavailable
 from oxmill.store.plan import Plan
 

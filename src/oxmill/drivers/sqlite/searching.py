@@ -93,7 +93,7 @@ def _by_state(wanted: Filter, states: list[State]) -> Steps[dict[str, Any]]:
         if state in LIVE:
             queues = list(wanted.queues)
             if not queues:
-                rows = yield from ask(Statement("queues_with", {"state": state.value}))
+                rows = yield from ask(Statement("queues_with", {"state": state.value}, counts=True))
                 queues = [queue for (queue,) in rows]
             sources[state.value] = json_text(dict.fromkeys(queues))
     return sources
@@ -117,9 +117,11 @@ def _few(wanted: Filter) -> Steps[bool]:
         return False
     rows: Rows
     if wanted.queues:
-        rows = yield from ask(Statement("tallies_of", {"queues": json_text(wanted.queues)}))
+        rows = yield from ask(
+            Statement("tallies_of", {"queues": json_text(wanted.queues)}, counts=True)
+        )
     else:
-        rows = yield from ask(Statement("tallies_all"))
+        rows = yield from ask(Statement("tallies_all", counts=True))
     return bool(sum(n for _, state, n, _ in rows if state in wanted.states) <= _FEW)
 
 

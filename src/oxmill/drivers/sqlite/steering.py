@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sqlite.changes import Changes, changes_to, draw_numbers
+from oxmill.drivers.sqlite.changes import Changes, changes_to
 from oxmill.drivers.sqlite.rows import Standing, extras_in, json_text
 from oxmill.drivers.sqlite.rulebook import named, row_of, rule_of
 from oxmill.drivers.sqlite.searching import matching
-from oxmill.drivers.sqlite.steps import Many, Statement, operation
+from oxmill.drivers.sqlite.steps import Draw, Many, Statement, operation
 from oxmill.drivers.sqlite.uniques import Holding, Keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
@@ -101,8 +101,8 @@ class SqliteSteering:
         changes = yield from changes_to(found, now)
         driven = [job for job in found if _takes_key(changes.keys, job, now)]
         if driven:
-            places = yield from draw_numbers(len(driven))
-            rows = [(now, next(places), job.seq) for job in driven]
+            places = yield from ask(Draw(len(driven)))
+            rows = [(now, place, job.seq) for place, job in zip(places, driven, strict=True)]
             yield from ask(Many("redrive_job", rows))
         for job in driven:
             changes.tally.move(job.queue, job.state, State.WAITING)

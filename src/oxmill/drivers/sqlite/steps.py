@@ -1,14 +1,14 @@
-"""The steps that plans for SQLite are made of, and what performs them on a connection."""
+"""The steps that plans for SQLite are made of."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from oxmill.store.plan import Plan, Step, Steps, Together
+from oxmill.store.plan import Plan, Step, Steps
 from oxmill.store.statements import load
 
 S = TypeVar("S")
@@ -18,6 +18,7 @@ T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
 _PACKAGE = "oxmill.drivers.sqlite"
+_NONE: Mapping[str, Any] = {}
 _PARAMETER = re.compile(r"(?<!:):[a-z_]+")
 
 
@@ -28,19 +29,22 @@ def statement_text(name: str) -> str:
 
 
 @cache
-def _positional(name: str) -> str:
+def positional_text(name: str) -> str:
     """The same with its named parameters by position: binding them is three times as fast."""
     return _PARAMETER.sub("?", statement_text(name))
 
 
 class Statement(Step[Rows]):
-    """Run one statement; the reply is all its rows."""
+    """Run one statement; the reply is all its rows. `counts` if it reads the counts."""
 
-    __slots__ = ("name", "parameters")
+    __slots__ = ("counts", "name", "parameters")
 
-    def __init__(self, name: str, parameters: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, parameters: Mapping[str, Any] = _NONE, *, counts: bool = False
+    ) -> None:
         self.name = name
-        self.parameters = parameters or {}
+        self.parameters = parameters
+        self.counts = counts
 
 
 class Many(Step[int]):
@@ -49,9 +53,27 @@ class Many(Step[int]):
 
     __slots__ = ("name", "rows")
 
-    def __init__(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def __init__(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
         self.name = name
         self.rows = rows
+
+
+class Draw(Step[range]):
+    """Draw so many numbers, never drawn before: of arrival, or places at the end of the line."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+
+class Tallied(Step[None]):
+    """Change counts by (n, ends), keyed by (queue, state)."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
+        self.changes = changes
 
 
 class Look(Step[T]):
@@ -94,31 +116,3 @@ def operation(
 
 def _undivided(start: Callable[[], Steps[T]]) -> Steps[T]:
     return cast("T", (yield Whole(start)))
-
-
-def perform(connection: sqlite3.Connection, steps: Steps[T]) -> T:
-    """Perform a plan under way on a connection, inside whatever transaction is open there."""
-    reply: Any = None
-    while True:
-        try:
-            step = steps.send(reply)
-        except StopIteration as end:
-            return cast("T", end.value)
-        reply = _reply(connection, step)
-
-
-def _reply(connection: sqlite3.Connection, step: Step[Any]) -> Any:
-    match step:
-        case Statement():
-            # Always fetch everything: a statement left half-read would keep its locks.
-            return connection.execute(statement_text(step.name), step.parameters).fetchall()
-        case Many():
-            return connection.executemany(_positional(step.name), step.rows).rowcount
-        case Whole():
-            return perform(connection, step.start())
-        case Together():
-            return tuple([_reply(connection, each) for each in step.steps])
-        case Look():
-            return step.act(connection)
-        case _:
-            raise TypeError(f"{type(step).__name__} is not a step for SQLite")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from oxmill.drivers.sqlite.steps import Many
+from oxmill.drivers.sqlite.steps import Tallied
 from oxmill.model.state import State
 from oxmill.store.plan import Steps, ask
 
 
 class Tally:
-    """By how much one operation changes the counts; written once, at its end."""
+    """By how much one operation changes the counts."""
 
     __slots__ = ("_changes",)
 
     def __init__(self) -> None:
-        self._changes: dict[tuple[str, State], list[int]] = {}
+        # Keyed by plain strings: members of an enumeration are slow to hash.
+        self._changes: dict[tuple[str, str], list[int]] = {}
 
     def add(self, queue: str, state: State, n: int, ends: int = 0) -> None:
         """So many jobs came into a state, or left it; so many ended in it."""
-        change = self._changes.get((queue, state))
+        key = (queue, state._value_)
+        change = self._changes.get(key)
         if change is None:
-            self._changes[queue, state] = [n, ends]
+            self._changes[key] = [n, ends]
         else:
             change[0] += n
             change[1] += ends
@@ -30,11 +32,6 @@ class Tally:
         self.add(queue, after, n)
 
     def write(self) -> Steps[None]:
-        """Write down what has changed."""
-        rows = [
-            (queue, state.value, n, ends)
-            for (queue, state), (n, ends) in self._changes.items()
-            if n or ends
-        ]
-        if rows:
-            yield from ask(Many("add_tallies", rows))
+        """Have it written with the transaction."""
+        if self._changes:
+            yield from ask(Tallied(self._changes))

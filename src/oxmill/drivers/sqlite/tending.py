@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from oxmill.drivers.sqlite.changes import Changes, changes_to, draw_numbers
+from oxmill.drivers.sqlite.changes import Changes, changes_to
 from oxmill.drivers.sqlite.rows import Standing, failure_text, json_text, standings
-from oxmill.drivers.sqlite.steps import Many, Rows, Statement
+from oxmill.drivers.sqlite.steps import Draw, Many, Rows, Statement
 from oxmill.drivers.sqlite.tally import Tally
 from oxmill.model.job import Reason
 from oxmill.model.settlement import poison
@@ -76,7 +76,7 @@ def tend(horizon: Horizon, now: Micros, limit: int) -> Steps[Tended]:
 
 def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
     """Leases that ran out are taken back: a crash each."""
-    jobs = standings(rows)
+    jobs = standings(row[1:] for row in rows)
     changes = yield from changes_to(jobs, now)
     for job in jobs:
         _lapse_one(changes, job)
@@ -108,8 +108,9 @@ def fall_due(jobs: list[tuple[str, int]], done: Tended) -> Steps[None]:
     if not jobs:
         return
     tally = Tally()
-    places = yield from draw_numbers(len(jobs))
-    yield from ask(Many("join_line", [(next(places), seq) for _, seq in jobs]))
+    places = yield from ask(Draw(len(jobs)))
+    joining = [(place, seq) for place, (_, seq) in zip(places, jobs, strict=True)]
+    yield from ask(Many("join_line", joining))
     for queue, _ in jobs:
         tally.move(queue, State.SCHEDULED, State.WAITING)
         done.gained[queue] = None
@@ -119,7 +120,7 @@ def fall_due(jobs: list[tuple[str, int]], done: Tended) -> Steps[None]:
 
 def expire(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
     """Jobs whose expiry has passed before their first claim end as cancelled."""
-    jobs = standings(rows)
+    jobs = standings(row[1:] for row in rows)
     changes = yield from changes_to(jobs, now)
     for job in jobs:
         changes.end(job, State.CANCELLED, Reason.EXPIRED)

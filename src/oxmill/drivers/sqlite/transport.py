@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
-import weakref
 from collections.abc import Callable
 from contextlib import closing
 from typing import Final, TypeVar, cast
@@ -14,9 +12,10 @@ from oxmill.drivers.sqlite.checkpoint import LOG_BYTES, Checkpointer
 from oxmill.drivers.sqlite.connection import Place, connect, refuse_old, use_log
 from oxmill.drivers.sqlite.faults import translated
 from oxmill.drivers.sqlite.filesystem import prepare_place
+from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.migrating import migrate
 from oxmill.drivers.sqlite.reader import Readers
-from oxmill.drivers.sqlite.steps import perform
+from oxmill.drivers.sqlite.session import perform
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn
 from oxmill.drivers.sqlite.writer import Writer
 from oxmill.errors import WrongContext
@@ -44,7 +43,7 @@ class SqliteTransport:
         self._paused: list[Writer | Readers] = []
         self._inherited: list[object] = []
         self._forked_badly = False
-        _watch_forks(self)
+        watch_forks(self)
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
@@ -128,23 +127,3 @@ class SqliteTransport:
                 f"this process was forked while its parent was busy with {self._place.path}, so it "
                 f"cannot use the store safely; open the store after the fork, or use spawn"
             )
-
-
-def _watch_forks(transport: SqliteTransport) -> None:
-    """Have the transport step aside for forks for as long as it lives."""
-    alive = weakref.ref(transport)
-
-    def tell(step: Callable[[SqliteTransport], None]) -> Callable[[], None]:
-        def act() -> None:
-            there = alive()
-            if there is not None:
-                step(there)
-
-        return act
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=tell(SqliteTransport.before_fork),
-            after_in_parent=tell(SqliteTransport.after_fork_in_parent),
-            after_in_child=tell(SqliteTransport.after_fork_in_child),
-        )

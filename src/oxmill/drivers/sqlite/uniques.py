@@ -38,6 +38,12 @@ class Keys:
     """Holders and successors by id, as far as they are there."""
     _touched: dict[str, None] = field(default_factory=dict)
 
+    def job(self, key: str, job_id: str | None) -> Standing | None:
+        """The job of this id, if it is there and is about this key: another one may have been given
+        the id of a holder that is gone."""
+        job = None if job_id is None else self.jobs.get(job_id)
+        return job if job is not None and job.unique_key == key else None
+
     def put(self, key: str, holding: Holding) -> None:
         """The key is held like this from now on."""
         self.held[key] = holding
@@ -78,7 +84,7 @@ class Keys:
             holding.successor = None
             self.put(job.unique_key, holding)
         elif holding is not None and holding.holder == job.id and holding.successor is not None:
-            heir = self.jobs.get(holding.successor)
+            heir = self.job(job.unique_key, holding.successor)
             holding.successor = None
             if heir is not None:
                 holding = Holding(heir.id, live=True, hold_until=self._hold(heir))
@@ -123,7 +129,8 @@ def load_keys(keys: Iterable[str], known: Iterable[Standing] = ()) -> Steps[Keys
     ids = {job for each in held.values() for job in (each.holder, each.successor) if job}
     found = yield from ask(Statement("standings_by_id", {"ids": json_text(sorted(ids))}))
     jobs = {job.id: job for job in (*standings(found), *known)}
-    for each in held.values():
+    loaded = Keys(held, jobs)
+    for key, each in held.items():
         # Rows deleted behind our back must not block a key for ever.
-        each.live = each.live and each.holder in jobs
-    return Keys(held, jobs)
+        each.live = each.live and loaded.job(key, each.holder) is not None
+    return loaded

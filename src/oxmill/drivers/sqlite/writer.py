@@ -17,7 +17,7 @@ from typing import Final
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
 from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated
-from oxmill.drivers.sqlite.steps import perform
+from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
 from oxmill.errors import OxmillError, StoreUnavailable
@@ -42,7 +42,7 @@ class Writer:
         self._begin_life()
 
     def _begin_life(self) -> None:
-        self._connection: sqlite3.Connection | None = None
+        self._session: Session | None = None
         self._turnstile = Turnstile(self._checkpointer.place.path)
         self._line: deque[Turn] = deque()
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Writer:
 
     def ensure_open(self) -> None:
         """Open the database if that has not happened yet."""
-        if self._connection is None:
+        if self._session is None:
             with self._lock:
                 self._opened()
 
@@ -161,13 +161,13 @@ class Writer:
     def _commit_line(self) -> None:
         """Perform everything in line as one transaction, or each in one of its own."""
         try:
-            connection = self._begun()
+            session = self._begun()
         except (sqlite3.Error, OxmillError) as error:
             self._refuse(self._take(), error)
             return
         group = self._take()
         try:
-            if not self._together(connection, group):
+            if not self._together(session, group):
                 for turn in group:
                     self._alone(turn)
         except BaseException:
@@ -186,14 +186,14 @@ class Writer:
                 group.append(turn)
         return group
 
-    def _together(self, connection: sqlite3.Connection, group: list[Turn]) -> bool:
+    def _together(self, session: Session, group: list[Turn]) -> bool:
         """Perform and commit a group in the transaction that was begun; whether that worked."""
         try:
             for turn in group:
-                if not self._perform(connection, turn):
-                    connection.rollback()
+                if not self._perform(session, turn):
+                    session.rollback()
                     return False
-            connection.execute("COMMIT")
+            session.commit()
         except sqlite3.Error as error:
             self._recover(error)
             return False
@@ -203,30 +203,30 @@ class Writer:
         """Perform one turn in a transaction of its own, so that its failure is its own."""
         committing = False
         try:
-            connection = self._opened()
-            self._begin(connection)
-            if self._perform(connection, turn):
+            session = self._opened()
+            self._begin(session)
+            if self._perform(session, turn):
                 committing = True
-                connection.execute("COMMIT")
+                session.commit()
             else:
-                connection.rollback()
+                session.rollback()
         except sqlite3.Error as error:
             self._recover(error)
             turn.error = translated(error, self._path, committing=committing)
         except OxmillError as error:
             turn.error = error
 
-    def _perform(self, connection: sqlite3.Connection, turn: Turn) -> bool:
+    def _perform(self, session: Session, turn: Turn) -> bool:
         """Perform one turn in the open transaction; whether what there is may be committed."""
         turn.answer = turn.error = None
-        before = connection.total_changes
+        before = session.connection.total_changes
         try:
-            turn.answer = perform(connection, turn.plan.start())
+            turn.answer = session.perform(turn.plan.start())
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
             turn.error = error
-            return connection.total_changes == before
+            return session.connection.total_changes == before
         return True
 
     def _refuse(self, group: list[Turn], error: sqlite3.Error | OxmillError) -> None:
@@ -238,69 +238,71 @@ class Writer:
 
     def _give_back(self, group: list[Turn]) -> None:
         """This thread was interrupted while it led: others must not suffer from it."""
-        connection = self._connection
-        if connection is not None and connection.in_transaction:
-            connection.rollback()
+        session = self._session
+        if session is not None and session.connection.in_transaction:
+            session.rollback()
             self._line.extendleft(reversed(group))
         else:
             deliver(group)
 
     # --- the connection ------------------------------------------------------------------------
 
-    def _begun(self) -> sqlite3.Connection:
-        """The connection with a write transaction open, and the turnstile passed."""
-        connection = self._opened()
+    def _begun(self) -> Session:
+        """The session with a write transaction open, and the turnstile passed."""
+        session = self._opened()
         self._turnstile.enter(PATIENCE)
         try:
-            self._begin(connection)
+            self._begin(session)
         except BaseException as error:
             self._turnstile.leave()
             if isinstance(error, sqlite3.Error):
                 self._recover(error)
             raise
-        return connection
+        return session
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
+    def _begin(self, session: Session) -> None:
         """Each try waits as long as the busy timeout: programs of others pass no turnstile."""
         for last in (False, True):
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                session.begin()
                 return
             except sqlite3.OperationalError as error:
                 if last or not is_busy(error):
                     raise
                 time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
 
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._open()
-        return self._connection
+    def _opened(self) -> Session:
+        if self._session is None:
+            connection = self._open()
+            self._checkpointer.watch(connection)
+            self._session = Session(connection)
+        return self._session
 
     def _recover(self, error: sqlite3.Error) -> None:
-        connection = self._connection
-        if connection is None:
+        if self._session is None:
             return
         try:
-            connection.rollback()
+            self._session.rollback()
         except sqlite3.Error:
             self._drop_connection()
         if is_broken(error):
             self._drop_connection()
 
     def _drop_connection(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        session, self._session = self._session, None
+        if session is not None:
+            self._checkpointer.forget()
+            session.connection.close()
 
     def _tend_log(self) -> None:
         """Nobody waits for this any more, so nobody is told of a failure but the log."""
-        connection = self._connection
-        if connection is None or not self._checkpointer.due():
+        session = self._session
+        if session is None or not self._checkpointer.due():
             return
         try:
             self._turnstile.enter(PATIENCE)
             try:
-                self._checkpointer.checkpoint(connection)
+                self._checkpointer.checkpoint(session.connection)
             finally:
                 self._turnstile.leave()
         except (sqlite3.Error, OxmillError) as error:

@@ -11,7 +11,7 @@ from oxmill.store.plan import Plan
 class Claiming(Protocol):
     """Grants and prolongs leases."""
 
-    def claim(self, request: Claim) -> Plan[Claimed]:
+    def claim(self, request: Claim, /) -> Plan[Claimed]:
         """At most `limit` jobs, each to this holder only, best rank first, with payloads.
 
         In the same step, for the queues named, open or closed: due jobs enter the line (in order of
@@ -24,11 +24,11 @@ class Claiming(Protocol):
         """
         ...
 
-    def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
+    def claim_ids(self, request: ClaimIds, /) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
         ...
 
-    def renew(self, request: Renew) -> Plan[Renewed]:
+    def renew(self, request: Renew, /) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest, even if their time has passed.
 
         A job that waits because this lease lapsed, and that nobody claimed or replaced since, runs

@@ -11,7 +11,7 @@ from oxmill.store.plan import Plan
 class Enqueueing(Protocol):
     """Takes jobs in."""
 
-    def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
+    def enqueue(self, request: Enqueue, /) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none.
 
         One answer per job, in order. A job whose id is there with the same queue, task and payload

@@ -11,21 +11,21 @@ from oxmill.store.plan import Plan
 class Housekeeping(Protocol):
     """Bounded steps, safe when several run at once; killing one halfway harms nothing."""
 
-    def sweep(self, request: Sweep) -> Plan[Swept]:
+    def sweep(self, request: Sweep, /) -> Plan[Swept]:
         """Do for all queues what a claim does for its own: take back lapsed leases, let due jobs
         into the line, end expired ones, drop ended rules. A lease granted later than now (the
         store's clock was stepped back) is cut to its full length from now."""
         ...
 
-    def prune(self, request: Prune) -> Plan[Pruned]:
+    def prune(self, request: Prune, /) -> Plan[Pruned]:
         """Delete ended jobs past their retention, with all that belongs to them."""
         ...
 
-    def beat(self, request: Beat) -> Plan[Beaten]:
+    def beat(self, request: Beat, /) -> Plan[Beaten]:
         """Record a worker, forget stale ones, and pass on what people ask of it. Jobs never depend
         on this record."""
         ...
 
-    def order(self, request: Order) -> Plan[Ordered]:
+    def order(self, request: Order, /) -> Plan[Ordered]:
         """Workers that are there learn the command with their next beat; the newest one counts."""
         ...

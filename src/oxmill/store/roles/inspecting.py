@@ -13,23 +13,23 @@ from oxmill.store.plan import Plan
 class Inspecting(Protocol):
     """Reads. None of them blocks a writer, and each has a bounded cost."""
 
-    def get(self, request: Get) -> Plan[tuple[Job, ...]]:
+    def get(self, request: Get, /) -> Plan[tuple[Job, ...]]:
         """These jobs in full, in the order asked; unknown ids are left out."""
         ...
 
-    def find(self, request: Find) -> Plan[Page]:
+    def find(self, request: Find, /) -> Plan[Page]:
         """A keyset page of matching jobs, newest arrival first. A job is on one page only. A limit
         below 1 and a cursor that no page gave are refused; a limit above the bound is cut."""
         ...
 
-    def queues(self, request: ListQueues) -> Plan[Queues]:
+    def queues(self, request: ListQueues, /) -> Plan[Queues]:
         """Counts by state, totals, rules and settings; counts agree with a recount."""
         ...
 
-    def workers(self, request: ListWorkers) -> Plan[Workers]:
+    def workers(self, request: ListWorkers, /) -> Plan[Workers]:
         """Workers whose last beat is fresh."""
         ...
 
-    def events_after(self, request: EventsAfter) -> Plan[tuple[Event, ...]]:
+    def events_after(self, request: EventsAfter, /) -> Plan[tuple[Event, ...]]:
         """Events in order, without gaps or repeats."""
         ...

@@ -24,15 +24,15 @@ class Check(Value, frozen=True):
 class Installing(Protocol):
     """Prepares a store. Safe when several processes do it at once."""
 
-    def migrate(self, request: Migrate) -> Plan[Schema]:
+    def migrate(self, request: Migrate, /) -> Plan[Schema]:
         """Apply all pending migrations under a lock, each recorded in a ledger; also installs an
         empty store. Applying them again changes nothing."""
         ...
 
-    def version(self, request: Version) -> Plan[Schema]:
+    def version(self, request: Version, /) -> Plan[Schema]:
         """The version that is there; 0 for an empty store. Writes nothing."""
         ...
 
-    def check(self, request: Check) -> Plan[tuple[Finding, ...]]:
+    def check(self, request: Check, /) -> Plan[tuple[Finding, ...]]:
         """What the doctor has to say. Writes nothing."""
         ...

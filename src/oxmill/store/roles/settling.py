@@ -11,7 +11,7 @@ from oxmill.store.plan import Plan
 class Settling(Protocol):
     """Records how leases ended."""
 
-    def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
+    def settle(self, request: Settle, /) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone, not by the clock.
 
         `WON` if the token is the job's newest and the job runs under it, or waits because that
@@ -25,6 +25,8 @@ class Settling(Protocol):
         `failures` has reached `max_attempts`. snooze → scheduled after `delay` (waiting, behind
         the line, if 0). release → waiting at its old place. A job asked to stop that is retried,
         snoozed or released ends as cancelled instead; one that completes or fails keeps that end.
+
+        An error or a reason that is too long or is not text is cut or replaced, never refused.
 
         A job that ends gives back its unique key and frees the job held behind it. An ended job
         with nothing to keep is deleted in the same step.

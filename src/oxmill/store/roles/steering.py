@@ -16,32 +16,32 @@ class Steering(Protocol):
     Every call that changes something leaves an event.
     """
 
-    def put_rules(self, request: PutRules) -> Plan[RulesPut]:
+    def put_rules(self, request: PutRules, /) -> Plan[RulesPut]:
         """Once this returns, no claim that starts later gives a job of a closed queue. Lifting a
         pause does not lift a block. Rules end by themselves at `expires_at`."""
         ...
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings, /) -> Plan[None]:
         """Holds for every settlement and claim that starts later."""
         ...
 
-    def cancel(self, request: Cancel) -> Plan[Steered]:
+    def cancel(self, request: Cancel, /) -> Plan[Steered]:
         """Idle jobs end as cancelled at once and are never claimed; running ones are asked to
         stop (`asked`). Ended ones stay as they are."""
         ...
 
-    def redrive(self, request: Redrive) -> Plan[Steered]:
+    def redrive(self, request: Redrive, /) -> Plan[Steered]:
         """Failed and cancelled jobs wait again, behind the line, with no failures, crashes, result
         or error, and without an expiry; the attempt number goes on, so old tokens stay stale.
         History is kept."""
         ...
 
-    def edit(self, request: Edit) -> Plan[Steered]:
+    def edit(self, request: Edit, /) -> Plan[Steered]:
         """Idle jobs change priority, queue or due time. A changed due time or queue puts the job
         behind the line."""
         ...
 
-    def purge(self, request: Purge) -> Plan[Steered]:
+    def purge(self, request: Purge, /) -> Plan[Steered]:
         """Matching jobs that are not running are gone, with their fields, keys and history; a job
         held behind one of them is freed."""
         ...

@@ -16,13 +16,13 @@ from oxmill.testing.conformance.world import World, by_id, new_job
 async def asked_to_stop(world: World, lease: int | None = None) -> LeasedJob:
     """A running job that was asked to stop."""
     await world.enqueue(new_job("a", crash_limit=5, max_attempts=1))
-    (held,) = await world.claim(lease=world.span(10) if lease is None else lease)
+    (held,) = await world.claim(lease=world.span(3) if lease is None else lease)
     steered = await world.do(Cancel(filter=by_id("a"), reason="changed my mind"))
     assert (steered.ids, steered.asked) == ((), ("a",))
     return held
 
 
-@pytest.mark.parametrize("delay", [0, 30], ids=["waiting", "scheduled"])
+@pytest.mark.parametrize("delay", [0, 5], ids=["waiting", "scheduled"])
 async def test_an_idle_job_ends_at_once(world: World, delay: int) -> None:
     await world.enqueue(new_job("a", delay=world.span(delay)))
 
@@ -33,7 +33,7 @@ async def test_an_idle_job_ends_at_once(world: World, delay: int) -> None:
     assert job is not None
     assert (job.state, job.reason) == (State.CANCELLED, "wrong address")
     assert job.ended_at is not None
-    await world.pass_time(world.span(31))
+    await world.pass_time(world.span(6))
     assert await world.claim() == ()
 
 
@@ -97,7 +97,7 @@ async def test_a_job_that_stopped_gives_the_reason_it_was_asked_with(world: Worl
 
 async def test_a_lapsed_lease_ends_as_cancelled_by_the_next_claim(world: World) -> None:
     await asked_to_stop(world)
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
 
     assert await world.claim(worker="w2") == ()
 
@@ -108,7 +108,7 @@ async def test_a_lapsed_lease_ends_as_cancelled_by_the_next_claim(world: World) 
 
 async def test_a_lapsed_lease_ends_as_cancelled_by_a_sweep(world: World) -> None:
     await asked_to_stop(world)
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
 
     swept = await world.do(Sweep())
 
@@ -120,8 +120,8 @@ async def test_a_lapsed_lease_ends_as_cancelled_by_a_sweep(world: World) -> None
 
 async def test_a_lapsed_job_that_waits_again_is_cancelled_for_good(world: World) -> None:
     await world.enqueue("a")
-    (held,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(11))
+    (held,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(4))
     await world.do(Sweep())
 
     steered = await world.do(Cancel(filter=by_id("a")))

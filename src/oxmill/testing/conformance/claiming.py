@@ -10,7 +10,7 @@ from oxmill.model.job import Reason
 from oxmill.model.query import Edit
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
-from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.conformance.world import QUEUE, World, almost, by_id, new_job
 
 
 def claim(world: World, limit: int = 9, queues: tuple[str, ...] = (QUEUE,)) -> Claim:
@@ -116,11 +116,12 @@ async def test_a_claimed_job_is_not_given_again(world: World) -> None:
 
 
 async def test_a_delayed_job_does_not_start_early(world: World) -> None:
-    await world.enqueue(new_job("a", delay=world.span(30)))
+    delay = world.span(10)
+    await world.enqueue(new_job("a", delay=delay))
 
-    await world.pass_time(world.span(30) - world.span(1))
+    await world.pass_time(almost(world, delay))
     early = await names(world)
-    await world.pass_time(world.span(1))
+    await world.pass_time(delay - almost(world, delay))
 
     assert early == []
     assert await names(world) == ["a"]
@@ -147,8 +148,8 @@ async def test_priority_counts_more_than_waiting_time(world: World) -> None:
 
 
 async def test_a_job_in_line_past_its_expiry_ends_as_expired(world: World) -> None:
-    await world.enqueue(new_job("a", expires_in=world.span(10)), new_job("b"))
-    await world.pass_time(world.span(11))
+    await world.enqueue(new_job("a", expires_in=world.span(3)), new_job("b"))
+    await world.pass_time(world.span(4))
 
     assert await names(world) == ["b"]
     job = await world.job("a")
@@ -157,10 +158,10 @@ async def test_a_job_in_line_past_its_expiry_ends_as_expired(world: World) -> No
 
 
 async def test_a_job_that_started_in_time_does_not_expire(world: World) -> None:
-    await world.enqueue(new_job("a", expires_in=world.span(10)))
+    await world.enqueue(new_job("a", expires_in=world.span(3)))
     (lease,) = await world.claim()
-    await world.settle(lease, Outcome.RETRY, delay=world.span(20))
-    await world.pass_time(world.span(25))
+    await world.settle(lease, Outcome.RETRY, delay=world.span(4))
+    await world.pass_time(world.span(5))
 
     assert await names(world) == ["a"]
 

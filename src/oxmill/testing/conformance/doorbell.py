@@ -12,7 +12,8 @@ from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.schedule import Fire, PutSchedules, Schedule
 from oxmill.model.settlement import Outcome
 from oxmill.store.doorbell import CONTROL, Bell, ended, work
-from oxmill.testing.conformance.world import QUEUE, Face, World, by_id, new_job
+from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.face import Face
 
 PAUSE = Rule(kind=RuleKind.PAUSE, target=QUEUE)
 

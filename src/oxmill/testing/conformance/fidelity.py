@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oxmill.errors import BadName, TooBig
+from oxmill.errors import BadInput, BadName, TooBig
 from oxmill.model.claim import Renew, Renewal
 from oxmill.model.info import ListQueues
 from oxmill.model.query import Cancel, Filter, Find
@@ -234,6 +234,18 @@ async def test_text_that_is_carried_along_is_kept_whole(world: World) -> None:
     assert (job.error, job.reason, job.content_type) == (error, odd, "text/\u00e9")
     assert job.history[0].worker == "w \u00e9"
     assert job.history[0].error == error
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"headers": {"k": "a\ud800"}}, {"headers": {"\ud800": "v"}}, {"content_type": "\ud800"}],
+    ids=["header", "header name", "content type"],
+)
+async def test_text_that_is_not_text_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        await world.enqueue(new_job("a"), new_job("b", **wrong))
+
+    assert (await world.do(Find())).jobs == ()
 
 
 async def test_field_values_keep_their_type_and_size(world: World) -> None:

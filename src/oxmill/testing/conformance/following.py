@@ -89,9 +89,9 @@ async def test_the_successor_is_freed_whatever_the_holder_ends_in(
 
 async def test_the_successor_of_a_poisonous_holder_is_freed(world: World) -> None:
     await world.enqueue(keyed("holder", crash_limit=1))
-    await world.claim(lease=world.span(10))
+    await world.claim(lease=world.span(3))
     await world.enqueue(keyed("next", OnConflict.RERUN))
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
 
     await world.do(Sweep())
 
@@ -108,10 +108,10 @@ async def test_a_holder_that_runs_again_keeps_its_successor_waiting(world: World
 
 
 async def test_a_freed_successor_keeps_its_due_time(world: World) -> None:
-    lease = await followed(world, delay=world.span(30))
+    lease = await followed(world, delay=world.span(5))
     await world.settle(lease, Outcome.COMPLETE)
     early = await state_of(world, "next")
-    await world.pass_time(world.span(31))
+    await world.pass_time(world.span(6))
 
     assert early is State.SCHEDULED
     assert [job.id for job in await world.claim()] == ["next"]
@@ -174,10 +174,10 @@ async def test_an_expired_successor_leaves_the_key_alone(world: World) -> None:
 
 
 async def test_a_successor_is_not_forgotten_when_the_keys_time_has_passed(world: World) -> None:
-    await world.enqueue(keyed("holder", until=Until.STARTED, within=world.span(10)))
+    await world.enqueue(keyed("holder", until=Until.STARTED, within=world.span(3)))
     (lease,) = await world.claim()
     await world.enqueue(keyed("next", OnConflict.RERUN, until=Until.STARTED))
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
     await world.do(Prune())
 
     (third,) = await world.enqueue(keyed("third", OnConflict.RERUN, until=Until.STARTED))

@@ -198,10 +198,10 @@ async def test_a_second_beat_keeps_the_start_and_brings_the_rest_up_to_date(
 
 
 async def test_a_silent_worker_is_forgotten(world: World) -> None:
-    await beat(world, "silent", ttl=10)
+    await beat(world, "silent", ttl=3)
     await beat(world, "steady", ttl=60)
 
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
 
     assert await present(world) == ["steady"]
     await beat(world, "steady", ttl=60)

@@ -177,7 +177,10 @@ async def test_a_senseless_page_is_refused(world: World, limit: int) -> None:
         await world.do(Find(limit=limit))
 
 
-@pytest.mark.parametrize("cursor", ["", "nonsense", "1;2", "\x00", "-", "1e9", "٣"])
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "nonsense", "1;2", "\x00", "-", "1e9", "٣", pytest.param("9" * 5_000, id="very long")],
+)
 async def test_a_cursor_that_no_page_gave_is_refused(world: World, cursor: str) -> None:
     await world.enqueue("a")
 

@@ -11,7 +11,7 @@ from oxmill.model.job import LeasedJob, Reason
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import State
 from oxmill.model.token import Token
-from oxmill.testing.conformance.world import QUEUE, World, new_job
+from oxmill.testing.conformance.world import QUEUE, World, almost, new_job
 
 
 async def renew(world: World, lease: LeasedJob, progress: bytes | None = None) -> Hold:
@@ -24,8 +24,8 @@ async def renew(world: World, lease: LeasedJob, progress: bytes | None = None) -
 async def held_twice(world: World, job_id: str = "a") -> tuple[LeasedJob, LeasedJob]:
     """The lapsed lease of a first holder and the lease of a second one."""
     await world.enqueue(job_id)
-    (first,) = await world.claim(lease=world.span(10), worker="w1")
-    await world.pass_time(world.span(11))
+    (first,) = await world.claim(lease=world.span(3), worker="w1")
+    await world.pass_time(world.span(4))
     (second,) = await world.claim(worker="w2")
     return first, second
 
@@ -65,15 +65,15 @@ async def test_nonces_of_64_bits_are_kept(world: World) -> None:
 
 async def test_a_renewal_prolongs_the_lease_from_now(world: World) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(8))
+    (lease,) = await world.claim(lease=world.span(6))
+    await world.pass_time(world.span(4))
 
     item = Renewal(id="a", token=lease.token)
-    answer = await world.do(Renew(items=(item,), lease=world.span(10)))
-    await world.pass_time(world.span(8))
+    answer = await world.do(Renew(items=(item,), lease=world.span(6)))
+    await world.pass_time(world.span(4))
 
     assert answer.holds == (Hold.KEPT,)
-    assert answer.until == answer.now + world.span(10)
+    assert answer.until == answer.now + world.span(6)
     assert await world.claim(worker="w2") == ()
     job = await world.job("a")
     assert job is not None
@@ -84,8 +84,8 @@ async def test_a_renewal_after_the_end_of_the_lease_is_accepted_while_its_token_
     world: World,
 ) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(50))
+    (lease,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(6))
 
     assert await renew(world, lease) is Hold.KEPT
     assert await world.claim(worker="w2") == ()
@@ -94,8 +94,8 @@ async def test_a_renewal_after_the_end_of_the_lease_is_accepted_while_its_token_
 
 async def test_a_holder_that_comes_back_before_anyone_claims_goes_on(world: World) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(11))
+    (lease,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(4))
     await world.do(Sweep())
     between = await world.job("a")
 
@@ -113,8 +113,8 @@ async def test_a_holder_that_comes_back_before_anyone_claims_goes_on(world: Worl
 
 async def test_a_holder_that_finished_before_anyone_claims_is_heard(world: World) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(11))
+    (lease,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(4))
     await world.do(Sweep())
 
     answer = await world.settle(lease, Outcome.COMPLETE, result=b"done")
@@ -128,8 +128,8 @@ async def test_a_holder_that_finished_before_anyone_claims_is_heard(world: World
 
 async def test_a_late_complete_is_accepted_while_its_token_is_newest(world: World) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(500))
+    (lease,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(20))
 
     answer = await world.settle(lease, Outcome.COMPLETE)
 
@@ -145,17 +145,18 @@ async def test_a_lapsed_job_goes_to_the_next_claimer_with_a_crash_counted(world:
 
 async def test_a_lapsed_job_keeps_its_place_in_line(world: World) -> None:
     await world.enqueue("a", "b", "c")
-    await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(11))
+    await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(4))
 
     assert [job.id for job in await world.claim(9)] == ["a", "b", "c"]
 
 
 async def test_a_lease_is_not_taken_back_early(world: World) -> None:
     await world.enqueue("a")
-    await world.claim(lease=world.span(10))
+    length = world.span(6)
+    await world.claim(lease=length)
 
-    await world.pass_time(world.span(9))
+    await world.pass_time(almost(world, length))
     await world.do(Sweep())
 
     assert await world.claim(worker="w2") == ()
@@ -213,12 +214,13 @@ async def test_the_attempt_number_alone_is_no_proof(world: World) -> None:
 
 async def test_progress_is_saved_with_a_renewal_and_reaches_the_next_holder(world: World) -> None:
     await world.enqueue("a")
-    (lease,) = await world.claim(lease=world.span(10))
+    (lease,) = await world.claim(lease=world.span(3))
 
-    await renew(world, lease, b"page 3")
-    await renew(world, lease)
+    for progress in (b"page 3", None):
+        item = Renewal(id="a", token=lease.token, progress=progress)
+        await world.do(Renew(items=(item,), lease=world.span(5)))
     saved = await world.job("a")
-    await world.pass_time(world.span(61))
+    await world.pass_time(world.span(6))
     (second,) = await world.claim()
 
     assert saved is not None

@@ -10,7 +10,7 @@ from oxmill.model.query import Cancel, Filter, Find
 from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Ruling
 from oxmill.model.state import State
-from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.conformance.world import QUEUE, World, almost, by_id, new_job
 
 
 async def test_a_job_with_nothing_to_keep_is_deleted_as_it_ends(world: World) -> None:
@@ -57,13 +57,14 @@ async def test_a_job_that_goes_on_is_not_deleted(world: World) -> None:
 
 
 async def test_an_ended_job_is_pruned_after_its_time(world: World) -> None:
-    await world.enqueue(new_job("a", keep=world.span(30)), new_job("live", keep=world.span(1)))
+    keep = world.span(6)
+    await world.enqueue(new_job("a", keep=keep), new_job("live", keep=world.span(1)))
     (lease,) = await world.claim()
     await world.settle(lease, Outcome.COMPLETE)
 
-    await world.pass_time(world.span(28))
+    await world.pass_time(almost(world, keep))
     early = await world.do(Prune())
-    await world.pass_time(world.span(3))
+    await world.pass_time(keep - almost(world, keep))
     late = await world.do(Prune())
 
     assert (early.jobs, late.jobs) == (0, 1)
@@ -75,7 +76,7 @@ async def test_an_ended_job_is_pruned_after_its_time(world: World) -> None:
 async def test_the_queue_says_how_long_to_keep_what_does_not_say_it(
     world: World, outcome: Outcome
 ) -> None:
-    short, long = world.span(10), world.span(3_000)
+    short, long = world.span(3), world.span(3_000)
     settings = QueueSettings(
         keep_succeeded=short if outcome is Outcome.COMPLETE else long,
         keep_failed=short if outcome is Outcome.FAIL else long,
@@ -86,7 +87,7 @@ async def test_the_queue_says_how_long_to_keep_what_does_not_say_it(
     for lease in await world.claim(2):
         await world.settle(lease, outcome)
 
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
     pruned = await world.do(Prune())
 
     assert pruned.jobs == 1

@@ -13,7 +13,7 @@ from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
 from oxmill.model.settlement import Outcome, Ruling
 from oxmill.model.state import State
 from oxmill.store.capabilities import Capability
-from oxmill.testing.conformance.world import QUEUE, World, new_job
+from oxmill.testing.conformance.world import QUEUE, World, almost, new_job
 
 PAUSE = Rule(kind=RuleKind.PAUSE, target=QUEUE, reason="deploy", author="ann")
 BLOCK = Rule(kind=RuleKind.BLOCK, target=QUEUE, reason="runs amok", author="bob")
@@ -197,12 +197,12 @@ async def test_a_queue_may_be_closed_before_it_has_jobs(world: World) -> None:
 async def test_a_rule_ends_by_itself(world: World) -> None:
     await world.enqueue("a")
     now = (await world.do(ListQueues())).now
-    short = Rule(kind=RuleKind.PAUSE, target=QUEUE, expires_at=now + world.span(10))
-    await put(world, short)
+    length = world.span(6)
+    await put(world, Rule(kind=RuleKind.PAUSE, target=QUEUE, expires_at=now + length))
 
-    await world.pass_time(world.span(9))
+    await world.pass_time(almost(world, length))
     closed = await names(world)
-    await world.pass_time(world.span(2))
+    await world.pass_time(length - almost(world, length))
 
     assert closed == []
     assert (await queue(world)).rules == ()
@@ -212,8 +212,8 @@ async def test_a_rule_ends_by_itself(world: World) -> None:
 async def test_a_sweep_tells_which_queues_opened_by_themselves(world: World) -> None:
     await world.enqueue("a")
     now = (await world.do(ListQueues())).now
-    await put(world, Rule(kind=RuleKind.PAUSE, target=QUEUE, expires_at=now + world.span(10)))
-    await world.pass_time(world.span(11))
+    await put(world, Rule(kind=RuleKind.PAUSE, target=QUEUE, expires_at=now + world.span(3)))
+    await world.pass_time(world.span(4))
 
     swept = await world.do(Sweep())
 

@@ -22,7 +22,7 @@ from oxmill.model.schedule import (
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
 from oxmill.model.unique import UniqueKey
-from oxmill.testing.conformance.world import World, new_job
+from oxmill.testing.conformance.world import World, almost, new_job
 
 
 def schedule(name: str = "nightly", **options: Any) -> Schedule:
@@ -205,7 +205,7 @@ async def test_a_paused_schedule_does_not_fire(world: World) -> None:
 async def test_a_resumed_schedule_makes_nothing_up_for_the_pause(world: World) -> None:
     tick = await planned(world, 1)
     await world.do(PutSchedules(pause=("nightly",)))
-    await world.pass_time(world.span(50))
+    await world.pass_time(world.span(3))
 
     changed = (await world.do(PutSchedules(resume=("nightly",)))).changed
 
@@ -269,11 +269,12 @@ async def test_those_that_need_a_scheduler_are_listed(world: World) -> None:
 
 
 async def test_a_tick_is_not_due_early(world: World) -> None:
-    await planned(world, 30)
+    await planned(world, 6)
+    length = world.span(6)
 
-    await world.pass_time(world.span(29))
+    await world.pass_time(almost(world, length))
     early = await listed(world, due_only=True)
-    await world.pass_time(world.span(1))
+    await world.pass_time(length - almost(world, length))
 
     assert early == {}
     assert list(await listed(world, due_only=True)) == ["nightly"]

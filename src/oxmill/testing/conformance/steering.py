@@ -94,13 +94,13 @@ async def test_a_scheduled_job_is_run_now(world: World) -> None:
 async def test_a_waiting_job_is_put_off(world: World) -> None:
     await world.enqueue("a", "b")
 
-    await world.do(Edit(filter=by_id("a"), due_in=world.span(20)))
+    await world.do(Edit(filter=by_id("a"), due_in=world.span(3)))
 
     job = await world.job("a")
     assert job is not None
     assert job.state is State.SCHEDULED
     assert await names(world) == ["b"]
-    await world.pass_time(world.span(21))
+    await world.pass_time(world.span(4))
     assert await names(world) == ["a"]
 
 

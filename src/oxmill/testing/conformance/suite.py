@@ -28,7 +28,8 @@ import pytest
 from oxmill.store.driver import Driver
 from oxmill.store.roles.installing import Migrate
 from oxmill.testing.clock import VirtualClock
-from oxmill.testing.conformance.world import Face, World
+from oxmill.testing.conformance.world import World
+from oxmill.testing.face import Face
 from oxmill.testing.operations import plan_for
 
 ROLES: Final = (

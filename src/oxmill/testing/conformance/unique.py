@@ -107,11 +107,11 @@ async def test_replace_gives_an_idle_holder_the_new_content(world: World, state:
 async def test_replace_may_put_off_an_idle_holder(world: World) -> None:
     await holder_in(world, State.WAITING)
 
-    (answer,) = await world.enqueue(keyed("b", OnConflict.REPLACE, delay=world.span(20)))
+    (answer,) = await world.enqueue(keyed("b", OnConflict.REPLACE, delay=world.span(3)))
 
     assert answer.state is State.SCHEDULED
     assert await world.claim() == ()
-    await world.pass_time(world.span(21))
+    await world.pass_time(world.span(4))
     assert [job.id for job in await world.claim()] == ["holder"]
 
 
@@ -270,13 +270,13 @@ async def test_a_key_held_until_finished_is_held_through_retries_and_lapses(worl
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
 async def test_a_key_may_be_held_for_a_time_even_after_the_end(world: World, state: State) -> None:
-    await holder_in(world, state, within=world.span(60))
+    await holder_in(world, state, within=world.span(6))
 
     (skipped,) = await world.enqueue(keyed("b"))
     (refused,) = await world.enqueue(keyed("b", OnConflict.RAISE))
     (replaced,) = await world.enqueue(keyed("b", OnConflict.REPLACE))
     (rerun,) = await world.enqueue(keyed("b", OnConflict.RERUN))
-    await world.pass_time(world.span(61))
+    await world.pass_time(world.span(7))
     (after,) = await world.enqueue(keyed("b"))
 
     assert skipped == Enqueued(id="holder", verdict=Verdict.DUPLICATE, state=state)
@@ -288,8 +288,8 @@ async def test_a_key_may_be_held_for_a_time_even_after_the_end(world: World, sta
 async def test_the_time_counts_from_the_enqueue_and_a_longer_life_counts_more(
     world: World,
 ) -> None:
-    await world.enqueue(keyed("a", within=world.span(10)))
-    await world.pass_time(world.span(20))
+    await world.enqueue(keyed("a", within=world.span(3)))
+    await world.pass_time(world.span(4))
 
     (live,) = await world.enqueue(keyed("b"))
     (lease,) = await world.claim()
@@ -312,12 +312,25 @@ async def test_a_time_outlives_the_job_itself(world: World) -> None:
     assert await world.job("b") is None
 
 
+async def test_a_job_that_reuses_the_holders_id_is_not_the_holder(world: World) -> None:
+    await world.enqueue(keyed("a", within=world.span(60), keep=0))
+    (lease,) = await world.claim()
+    await world.settle(lease, Outcome.COMPLETE)
+    await world.enqueue(new_job("a", payload=b"another job"))
+    await world.claim()
+
+    (answer,) = await world.enqueue(keyed("b", OnConflict.RERUN))
+
+    assert answer == Enqueued(id="a", verdict=Verdict.DUPLICATE, state=None)
+    assert await world.job("b") is None
+
+
 async def test_until_started_may_be_prolonged_by_a_time(world: World) -> None:
-    await world.enqueue(keyed("a", until=Until.STARTED, within=world.span(10)))
+    await world.enqueue(keyed("a", until=Until.STARTED, within=world.span(3)))
     await world.claim()
 
     (inside,) = await world.enqueue(keyed("b", until=Until.STARTED))
-    await world.pass_time(world.span(11))
+    await world.pass_time(world.span(4))
     (outside,) = await world.enqueue(keyed("b", until=Until.STARTED))
 
     assert (inside.id, inside.verdict) == ("a", Verdict.DUPLICATE)
@@ -351,8 +364,8 @@ async def test_purging_the_holder_gives_back_its_key(world: World, *, ended: boo
 
 async def test_who_ran_the_old_content_cannot_complete_the_new(world: World) -> None:
     await world.enqueue(keyed("a", payload=b"old"))
-    (lease,) = await world.claim(lease=world.span(10))
-    await world.pass_time(world.span(11))
+    (lease,) = await world.claim(lease=world.span(3))
+    await world.pass_time(world.span(4))
     await world.do(Sweep())
     await world.enqueue(keyed("b", OnConflict.REPLACE, payload=b"new"))
 

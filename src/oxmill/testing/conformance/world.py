@@ -6,7 +6,6 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import count
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 from oxmill.testing.clock import VirtualClock
+from oxmill.testing.face import Face
 from oxmill.testing.operations import plan_for
 
 T = TypeVar("T")
@@ -29,17 +29,16 @@ QUEUE = "mail"
 """The queue of a job for which a test names none."""
 
 
-class Face(StrEnum):
-    """How plans are performed."""
-
-    BLOCKING = "blocking"
-    ASYNC = "async"
-
-
 def new_job(job_id: str, **options: Any) -> NewJob:
     """A job with this id; what matters to the test is given, the rest is ordinary."""
     ordinary: dict[str, Any] = {"queue": QUEUE, "task": "send", "payload": b"{}"}
     return NewJob(**(ordinary | options), id=job_id)
+
+
+def almost(world: World, length: Micros) -> Micros:
+    """Not quite this length: all but a moment on a virtual clock, about half of it on a real one."""
+    virtual = Capability.VIRTUAL_TIME in world.driver.capabilities
+    return length - 1 if virtual else length // 2
 
 
 def by_id(*ids: str) -> Filter:

@@ -16,7 +16,7 @@ from oxmill.worker.messages import Hello
 class LaneChoice(Protocol):
     """Picks the lane of a task."""
 
-    def of(self, task: AnyTask) -> Lane:
+    def of(self, task: AnyTask, /) -> Lane:
         """The lane that this task runs in."""
         ...
 

@@ -31,7 +31,8 @@ class ThreadLane:
             run.limit()
         args, kwargs = arguments
         body = partial(_run_coroutine, task.fn) if task.is_async else task.fn
-        ticket = self._threads.submit(partial(copy_context().run, body, *args, **kwargs))
+        call = partial(copy_context().run, body, *args, **kwargs)
+        ticket = run.ticket = self._threads.submit(call)
         try:
             return await ticket.future
         except asyncio.CancelledError:

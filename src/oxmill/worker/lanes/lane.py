@@ -14,11 +14,11 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Lane(Protocol):
     """One way to run a function: on the event loop, in a thread, in a child process."""
 
-    async def call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
+    async def call(self, run: Run, task: AnyTask, arguments: Arguments, /) -> Any:
         """What the function returned; what it raised is raised. Starts the run's timeout."""
         ...
 
-    def stop(self, run: Run) -> None:
+    def stop(self, run: Run, /) -> None:
         """The run was told to stop (`run.why`): do what can be done about it, at once."""
         ...
 

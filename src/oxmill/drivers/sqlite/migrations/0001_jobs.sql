@@ -1,13 +1,18 @@
 -- The first schema. Moments and lengths of time are integers in microseconds; names are compared
 -- byte by byte; NULL means "not there" and never "unknown".
 
--- Numbers drawn by the writer: `seq` gives the order of arrival and the places in line.
+-- How many jobs of a queue are in a state (`n`) and how many ever ended in it (`total`); and, under
+-- the empty queue, the number drawn last: the order of arrival and the places in line. They stand
+-- together because most transactions change both, and then write one page.
 CREATE TABLE counters (
-    name TEXT NOT NULL PRIMARY KEY,
-    n INTEGER NOT NULL
+    queue TEXT NOT NULL,
+    name TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (queue, name)
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO counters (name, n) VALUES ('seq', 0);
+INSERT INTO counters (queue, name, n, total) VALUES ('', 'seq', 0, 0);
 
 -- One row per job. The wide columns stand last, so that decisions need not read past them.
 CREATE TABLE jobs (
@@ -55,15 +60,6 @@ CREATE INDEX jobs_expiry ON jobs (queue, expires_at)
     WHERE expires_at IS NOT NULL AND attempt = 0 AND state IN ('held', 'scheduled', 'waiting');
 CREATE INDEX jobs_ended ON jobs (state, seq) WHERE state IN ('succeeded', 'failed', 'cancelled');
 CREATE INDEX jobs_prune ON jobs (prune_at) WHERE prune_at IS NOT NULL;
-
--- How many jobs of a queue are in a state, and how many ever ended in it.
-CREATE TABLE tallies (
-    queue TEXT NOT NULL,
-    state TEXT NOT NULL,
-    n INTEGER NOT NULL,
-    total INTEGER NOT NULL,
-    PRIMARY KEY (queue, state)
-) STRICT, WITHOUT ROWID;
 
 -- Attempts that did not end in success. The newest attempt is read from the job's own row, so
 -- that a job which succeeds the first time costs no row here.

@@ -1,7 +1,8 @@
 -- Jobs of a queue whose expiry has passed before their first claim, the oldest first.
 -- Parameters: queue, now, most.
--- Result: the columns of a standing.
+-- Result: expires_at, then the columns of a standing.
 SELECT
+    j.expires_at,
     j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
     j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
     j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
@@ -13,5 +14,5 @@ WHERE
     AND j.state IN ('held', 'scheduled', 'waiting')
     AND j.queue = :queue
     AND j.expires_at <= :now
-ORDER BY j.expires_at
+ORDER BY j.expires_at, j.seq
 LIMIT :most;

@@ -1,4 +1,4 @@
 -- The queues that have jobs in this state.
 -- Parameters: state.
 -- Result: queue.
-SELECT queue FROM tallies WHERE state = :state AND n > 0;
+SELECT queue FROM counters WHERE name = :state AND n > 0;

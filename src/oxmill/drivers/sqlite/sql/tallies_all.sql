@@ -1,3 +1,3 @@
 -- The counts of all queues that have, or ever had, jobs.
 -- Result: queue, state, n, total.
-SELECT queue, state, n, total FROM tallies WHERE n <> 0 OR total <> 0;
+SELECT queue, name, n, total FROM counters WHERE queue <> '' AND (n <> 0 OR total <> 0);

@@ -1,7 +1,7 @@
 -- The counts of these queues.
 -- Parameters: queues, a JSON array.
 -- Result: queue, state, n, total.
-SELECT t.queue, t.state, t.n, t.total
+SELECT t.queue, t.name, t.n, t.total
 FROM json_each(:queues) AS asked
-CROSS JOIN tallies AS t ON t.queue = asked.value
+CROSS JOIN counters AS t ON t.queue = asked.value
 WHERE t.n <> 0 OR t.total <> 0;

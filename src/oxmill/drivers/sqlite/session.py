@@ -1,0 +1,147 @@
+"""Performs plans on a connection, and remembers within a transaction what is written at its end.
+
+Numbers and counts are asked for by nearly every plan. A group of a hundred plans in one transaction
+reads the counter at most once and writes all counts once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, TypeVar, cast
+
+from oxmill.drivers.sqlite.steps import (
+    Draw,
+    Look,
+    Many,
+    Rows,
+    Statement,
+    Tallied,
+    Whole,
+    positional_text,
+    statement_text,
+)
+from oxmill.store.plan import Step, Steps, Together
+
+T = TypeVar("T")
+
+_SEQ = ("", "seq")
+
+
+class Session:
+    """One connection, used by one thread at a time."""
+
+    __slots__ = ("_counts", "_last", "_sure", "_version", "connection")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._counts: dict[tuple[str, str], list[int]] = {}
+        self._last = 0
+        """The number drawn last, by this connection."""
+        self._version: int | None = None
+        """What the database looked like then; another connection's commit changes it."""
+        self._sure = False
+        """Whether `_last` is known to be right in this transaction."""
+
+    def begin(self) -> None:
+        """Open a transaction that no other writer can get in between of."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        self._sure = False
+
+    def commit(self) -> None:
+        """Write down the counts and make everything last."""
+        self.flush()
+        self.connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Forget everything since `begin`."""
+        self._counts.clear()
+        self._version = None
+        self._sure = False
+        self.connection.rollback()
+
+    def flush(self) -> None:
+        """Write down the counts that plans of this transaction have changed."""
+        counts = self._counts
+        if not counts:
+            return
+        rows = [(*key, n, total) for key, (n, total) in counts.items() if n or total]
+        counts.clear()
+        self.connection.executemany(positional_text("add_counts"), rows)
+
+    def perform(self, steps: Steps[T]) -> T:
+        """Perform a plan under way, inside whatever transaction is open."""
+        reply: Any = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return cast("T", end.value)
+            reply = self._reply(step)
+
+    def _reply(self, step: Step[Any]) -> Any:
+        reply: Any = None
+        match step:
+            case Statement():
+                reply = self._rows(step)
+            case Many():
+                reply = self._many(step)
+            case Tallied():
+                self._add(step)
+            case Draw():
+                reply = self._draw(step.n)
+            case Whole():
+                reply = self.perform(step.start())
+            case Together():
+                reply = tuple([self._reply(each) for each in step.steps])
+            case Look():
+                reply = step.act(self.connection)
+            case _:
+                raise TypeError(f"{type(step).__name__} is not a step for SQLite")
+        return reply
+
+    def _rows(self, step: Statement) -> Rows:
+        if step.counts:
+            self.flush()
+        # Always fetch everything: a statement left half-read would keep its locks.
+        return self.connection.execute(statement_text(step.name), step.parameters).fetchall()
+
+    def _many(self, step: Many) -> int:
+        text, rows = positional_text(step.name), step.rows
+        if len(rows) == 1:
+            return self.connection.execute(text, rows[0]).rowcount
+        return self.connection.executemany(text, rows).rowcount
+
+    def _add(self, step: Tallied) -> None:
+        counts = self._counts
+        for key, (n, total) in step.changes.items():
+            there = counts.get(key)
+            if there is None:
+                counts[key] = [n, total]
+            else:
+                there[0] += n
+                there[1] += total
+
+    def _draw(self, n: int) -> range:
+        if not self._sure:
+            self._make_sure()
+        first = self._last + 1
+        self._last += n
+        there = self._counts.setdefault(_SEQ, [0, 0])
+        there[0] += n
+        return range(first, first + n)
+
+    def _make_sure(self) -> None:
+        """Read the counter, unless nobody else can have changed it since the last time."""
+        (version,) = self.connection.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            ((self._last,),) = self.connection.execute(statement_text("last_number")).fetchall()
+            self._version = version
+        self._sure = True
+
+
+def perform(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+    """Perform a plan under way in a transaction that the caller has opened and will commit."""
+    session = Session(connection)
+    answer = session.perform(steps)
+    session.flush()
+    return answer

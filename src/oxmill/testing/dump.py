@@ -1,0 +1,95 @@
+"""Everything that a store tells about itself, as one value to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oxmill.model.info import (
+    Event,
+    EventsAfter,
+    ListQueues,
+    ListWorkers,
+    QueueInfo,
+    WorkerInfo,
+)
+from oxmill.model.job import Job
+from oxmill.model.query import Find, Get
+from oxmill.model.schedule import ListSchedules, ScheduleInfo
+from oxmill.model.value import Micros, Value
+
+Do = Callable[[Value], Any]
+"""Performs a request and gives its answer."""
+
+
+class Dump(Value, frozen=True):
+    """The whole store as seen through its contract."""
+
+    now: Micros
+    jobs: tuple[Job, ...]
+    """In full, newest arrival first."""
+    queues: tuple[QueueInfo, ...]
+    schedules: tuple[ScheduleInfo, ...]
+    workers: tuple[WorkerInfo, ...]
+    events: tuple[Event, ...]
+
+
+def dump(do: Do) -> Dump:
+    """Look at everything. The store should be at rest: this takes several looks."""
+    queues = do(ListQueues())
+    return Dump(
+        now=queues.now,
+        jobs=all_jobs(do),
+        queues=queues.items,
+        schedules=do(ListSchedules(limit=100_000)).items,
+        workers=do(ListWorkers()).items,
+        events=do(EventsAfter(limit=100_000)),
+    )
+
+
+def all_jobs(do: Do) -> tuple[Job, ...]:
+    """Every job in full, newest arrival first, gathered page by page."""
+    jobs: list[Job] = []
+    cursor: str | None = None
+    while True:
+        page = do(Find(limit=500, after=cursor))
+        jobs += do(Get(ids=tuple(job.id for job in page.jobs)))
+        if (cursor := page.next) is None:
+            return tuple(jobs)
+
+
+def differences(one: Dump, other: Dump) -> list[str]:
+    """Where two dumps differ, a line for each value: what it is, and both sides."""
+    found: list[str] = []
+    for name in Dump.__struct_fields__:
+        a, b = getattr(one, name), getattr(other, name)
+        if a == b:
+            continue
+        if not isinstance(a, tuple):
+            found.append(f"{name}: {a!r} != {b!r}")
+            continue
+        if len(a) != len(b):
+            found.append(
+                f"{name}: {[_title(each) for each in a]} != {[_title(each) for each in b]}"
+            )
+        found += [
+            f"{name} {_title(left)}: {difference}"
+            for left, right in zip(a, b, strict=False)
+            for difference in _fields(left, right)
+        ]
+    return found
+
+
+def _title(value: Any) -> str:
+    for name in ("id", "name", "seq"):
+        if hasattr(value, name):
+            return str(getattr(value, name))
+    return str(value.schedule.name)
+
+
+def _fields(left: Any, right: Any) -> list[str]:
+    return [
+        f"{name} {getattr(left, name)!r} != {getattr(right, name)!r}"
+        for name in left.__struct_fields__
+        if getattr(left, name) != getattr(right, name)
+    ]

@@ -1,0 +1,70 @@
+"""What a second process does in tests: `python child.py VERB PATH [ARGUMENT]`. Talks in lines."""
+
+import sys
+import time
+
+from oxmill.drivers.sqlite.connection import Place
+from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
+from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.model.claim import Claim
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.store.doorbell import work
+
+
+def say(word):
+    print(word, flush=True)
+
+
+def listen(path, sockets):
+    """Say when the bell of queue `q` has rung, by the clock that all processes share."""
+    doorbell = SqliteDoorbell(Place(path), sockets=sockets == "sockets")
+    with doorbell.listen([work("q")]) as bell:
+        say("ready")
+        for line in sys.stdin:
+            say(f"{time.monotonic() if bell.wait(10) else 0} {line.strip()}")
+    doorbell.close()
+
+
+def enqueue(path, prefix):
+    """Enqueue one job after the other until killed; say each id once it is acknowledged."""
+    driver = open_sqlite(path)
+    for number in range(1_000_000):
+        job = NewJob(id=f"{prefix}-{number}", queue="q", task="t", payload=b"{}")
+        driver.run(driver.enqueueing.enqueue(Enqueue(jobs=(job,))))
+        say(job.id)
+
+
+def churn(path, prefix):
+    """Enqueue, claim and settle as fast as it goes; say which jobs were won."""
+    driver = open_sqlite(path)
+    say("ready")
+    sys.stdin.readline()
+    for number in range(60):
+        jobs = tuple(
+            NewJob(id=f"{prefix}-{number}-{n}", queue="q", task="t", payload=b"{}")
+            for n in range(5)
+        )
+        driver.run(driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
+        drain(driver, prefix, number)
+    while drain(driver, prefix, 0):
+        pass
+    driver.close()
+
+
+def drain(driver, prefix, number):
+    claim = Claim(queues=("q",), limit=7, lease=60_000_000, worker=prefix, nonce=number)
+    leases = driver.run(driver.claiming.claim(claim)).jobs
+    items = tuple(
+        Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE) for lease in leases
+    )
+    for answer in driver.run(driver.settling.settle(Settle(items=items))):
+        say(f"{answer.ruling} {answer.id}")
+    return leases
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+
+    verb, place, *more = sys.argv[1:]
+    {"listen": listen, "enqueue": enqueue, "churn": churn}[verb](Path(place), *more)

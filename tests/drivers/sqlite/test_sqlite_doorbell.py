@@ -1,0 +1,208 @@
+"""Listeners of other processes are woken within milliseconds, at hardly any cost while idle."""
+
+import os
+import statistics
+import time
+
+import pytest
+from sqlite_stage import child
+
+from oxmill.drivers.sqlite import doorbell as module
+from oxmill.drivers.sqlite.connection import Place
+from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
+from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.drivers.sqlite.peers import Ear, Peers, can_meet, meeting_place
+from oxmill.store.doorbell import CONTROL, ended, work
+
+
+@pytest.fixture
+def elsewhere(path):
+    """The doorbell of another driver on the same file, as good as another process."""
+    driver = open_sqlite(path)
+    yield driver.doorbell
+    driver.close()
+
+
+@pytest.mark.parametrize(("how", "bound"), [("sockets", 0.05), ("polling", 0.5)])
+def test_another_process_is_woken_soon(store, how, bound):
+    store.enqueue("first")
+    delays = []
+    with child("listen", store.path, how) as listener:
+        assert listener.stdout.readline() == "ready\n"
+        for number in range(20):
+            listener.stdin.write(f"{number}\n")
+            time.sleep(0.03)  # let the bell go back to its wait
+            store.enqueue(f"job-{number}")
+            before = time.monotonic()
+            rung, which = listener.stdout.readline().split()
+            assert (float(rung) > 0, which) == (True, str(number))
+            delays.append(max(0.0, float(rung) - before))
+
+    assert statistics.median(delays) < bound
+
+
+@pytest.mark.parametrize("how", ["sockets", "polling"])
+def test_waiting_costs_next_to_nothing(store, how):
+    store.enqueue("first")
+    doorbell = SqliteDoorbell(Place(store.path), sockets=how == "sockets")
+    with doorbell.listen([work("q")]) as bell:
+        while bell.wait(0.3):  # whatever was committed before
+            pass
+        before = os.times()
+        bell.wait(3)
+        after = os.times()
+    doorbell.close()
+
+    used = (after.user + after.system) - (before.user + before.system)
+    assert used / 3 < 0.05
+
+
+def test_only_those_who_want_to_hear_of_it_are_nudged(path, store, elsewhere):
+    store.enqueue("first")
+    with elsewhere.listen([work("q")]) as working, store.driver.doorbell.listen([CONTROL]):
+        (ear,) = (
+            name
+            for name in (each.name for each in meeting_place(path).iterdir())
+            if name != store.driver.doorbell._listener.ear.path.name
+        )
+        assert ear.endswith(".w")
+
+        with elsewhere.listen([ended("a")]):
+            assert elsewhere._listener.ear.path.name.endswith(".ew")
+
+        store.driver.doorbell.ring([work("q")])
+        assert working.wait(5)
+
+
+def test_a_nudge_names_its_topics(store, path, monkeypatch):
+    monkeypatch.setattr(module, "_SAFETY_NET", 60)
+    store.enqueue("first")
+    doorbell = SqliteDoorbell(Place(path))
+    with doorbell.listen([work("q")]) as wanted, doorbell.listen([work("other")]) as other:
+        store.driver.doorbell.ring([work("q")])
+
+        assert wanted.wait(5)
+        assert not other.wait(0)
+    doorbell.close()
+
+
+def test_a_nudge_too_long_for_its_topics_rings_for_all(store, path, monkeypatch):
+    monkeypatch.setattr(module, "_SAFETY_NET", 60)
+    doorbell = SqliteDoorbell(Place(path))
+    with doorbell.listen([work("q")]) as bell:
+        store.driver.doorbell.ring([work(f"{number:0100}") for number in range(100)])
+
+        assert bell.wait(5)
+    doorbell.close()
+
+
+def test_a_lost_nudge_is_made_up_for(store, path, monkeypatch):
+    store.enqueue("first")
+    monkeypatch.setattr(Peers, "nudge", lambda *_: None)
+    doorbell = SqliteDoorbell(Place(path))
+    with doorbell.listen([work("q")]) as bell:
+        while bell.wait(0.5):
+            pass
+        store.enqueue("second")
+
+        assert bell.wait(5)
+    doorbell.close()
+
+
+def test_sockets_of_the_dead_are_cleared_away(tmp_path):
+    folder = tmp_path / "meet"
+    ear = Ear(folder, "w")
+    ear.socket.close()  # as a killed process leaves it
+    peers = Peers(folder)
+
+    peers.nudge([work("q")], None)
+
+    assert list(folder.iterdir()) == []
+    peers.close()
+
+
+def test_who_leaves_last_removes_the_folder(tmp_path):
+    folder = tmp_path / "meet"
+    one, two = Ear(folder, "w"), Ear(folder, "c")
+
+    one.close()
+    assert folder.exists()
+    two.close()
+
+    assert not folder.exists()
+
+
+def test_new_ears_are_found_at_once(tmp_path):
+    folder = tmp_path / "meet"
+    peers = Peers(folder)
+    for _ in range(5):
+        peers.nudge(["x"], None)
+        ear = Ear(folder, "w")
+        peers.nudge([work("q")], None)
+        assert ear.hear() == [work("q")]
+        ear.close()
+    peers.close()
+
+
+def test_a_full_ear_does_not_block(tmp_path):
+    folder = tmp_path / "meet"
+    ear, peers = Ear(folder, "w"), Peers(folder)
+
+    for _ in range(2_000):
+        peers.nudge([work("q")], None)
+
+    assert set(ear.hear()) == {work("q")}
+    ear.close()
+    peers.close()
+
+
+def test_a_folder_open_to_others_is_not_used(tmp_path):
+    folder = tmp_path / "meet"
+    folder.mkdir()
+    folder.chmod(0o777)
+
+    assert not can_meet(folder)
+    with pytest.raises(OSError, match="belongs to someone else"):
+        Ear(folder, "w")
+
+
+def test_a_long_temporary_folder_falls_back_to_polling(store, path, tmp_path, monkeypatch):
+    deep = tmp_path / ("x" * 90)
+    deep.mkdir()
+    monkeypatch.setattr(module, "meeting_place", lambda _: deep)
+    doorbell = SqliteDoorbell(Place(path))
+    store.enqueue("first")
+    with doorbell.listen([work("q")]) as bell:
+        while bell.wait(0.4):
+            pass
+        assert doorbell._listener.ear is None
+        store.enqueue("second")
+
+        assert bell.wait(5)
+    doorbell.close()
+
+
+def test_the_listener_leaves_when_nobody_listens(store, path, monkeypatch):
+    monkeypatch.setattr(module, "LINGER", 0.01)
+    monkeypatch.setattr(module, "_SAFETY_NET", 0.02)
+    doorbell = SqliteDoorbell(Place(path))
+    doorbell.listen([work("q")]).close()
+    thread = doorbell._listener._thread
+
+    thread.join(5)
+
+    assert not thread.is_alive()
+    assert doorbell._listener is None
+    with doorbell.listen([work("q")]) as bell:
+        store.driver.doorbell.ring([work("q")])
+        assert bell.wait(5)
+    doorbell.close()
+
+
+def test_listening_does_not_make_the_file(path):
+    doorbell = SqliteDoorbell(Place(path))
+    with doorbell.listen([work("q")]) as bell:
+        assert not bell.wait(0)
+    doorbell.close()
+
+    assert not path.exists()

@@ -1,0 +1,37 @@
+"""Made-up stories run the same on SQLite and on the reference."""
+
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from oxmill.drivers.memory.driver import open_memory
+from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.testing.face import Face
+from oxmill.testing.machine import machine_for
+
+STORIES = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+
+@pytest.mark.parametrize("face", list(Face))
+def test_stories_run_the_same_in_sqlite(face, tmp_path):
+    number = count()
+
+    def subject(clock):
+        return open_sqlite(tmp_path / f"{next(number)}.db", clock=clock, mode="volatile")
+
+    def reference(clock):
+        return open_memory(clock=clock)
+
+    machine = machine_for(subject, reference, face)
+    run_state_machine_as_test(machine, settings=STORIES)

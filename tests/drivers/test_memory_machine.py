@@ -1,0 +1,30 @@
+"""Made-up stories run the same on every driver and on the reference."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from oxmill.drivers.memory.driver import open_memory
+from oxmill.testing.face import Face
+from oxmill.testing.machine import machine_for
+
+STORIES = settings(
+    max_examples=80,
+    stateful_step_count=40,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+
+def reference(clock):
+    return open_memory(clock=clock)
+
+
+@pytest.mark.parametrize("face", list(Face))
+def test_stories_run_the_same_in_memory(face):
+    machine = machine_for(reference, reference, face)
+    run_state_machine_as_test(machine, settings=STORIES)
