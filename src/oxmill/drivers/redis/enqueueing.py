@@ -123,7 +123,7 @@ def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
     head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
     tail = b"".join(map(pack, rest))
     size = len(head) + 8 + len(tail)
-    return size.to_bytes(2) + len(about).to_bytes(3), head, tail + about
+    return size.to_bytes(3) + len(about).to_bytes(3), head, tail + about
 
 
 def job_args(jobs: Iterable[NewJob]) -> list[bytes]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import exchange, is_stale, open_blocking, packed, read_all
+from oxmill.drivers.redis.link import Packed, exchange, is_stale, open_blocking, packed, read_all
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -22,10 +22,10 @@ _PATIENCE: Final = 3.0
 class Asked:
     """What one caller asks, and what came of it."""
 
-    __slots__ = ("error", "leads", "replies", "steps", "turn", "writes")
+    __slots__ = ("commands", "error", "leads", "replies", "turn", "writes")
 
-    def __init__(self, steps: Sequence[Call | Command], *, writes: bool) -> None:
-        self.steps = steps
+    def __init__(self, commands: Sequence[Packed], *, writes: bool) -> None:
+        self.commands = commands
         self.writes = writes
         self.replies: list[Any] | None = None
         self.error: Exception | None = None
@@ -60,7 +60,7 @@ class Lane:
         """The replies to all steps; they reach the server in this order."""
         if os.getpid() != self._pid:  # a forked child must not talk on its parent's socket
             self._reset()
-        mine = Asked(steps, writes=writes)
+        mine = Asked([packed(step, self._keys) for step in steps], writes=writes)
         with self._guard:
             self._pending.append(mine)
             lead, self._led = not self._led, True
@@ -103,18 +103,17 @@ class Lane:
                     self._led = False
 
     def _exchange(self, batch: Sequence[Asked]) -> None:
-        steps = [step for asked in batch for step in asked.steps]
+        commands = [command for asked in batch for command in asked.commands]
         sent = False
         try:
             connection = self._ready()
-            work = exchange(steps, self._keys, self._loaded)
-            commands = next(work)
+            work = exchange(commands, self._loaded)
+            data = next(work)
             while True:
-                data = packed(connection, commands)
                 sent = True
-                connection.send_packed_command(data, check_health=False)
+                connection.send_packed_command([b"".join(data)], check_health=False)
                 try:
-                    commands = work.send(read_all(connection, len(commands)))
+                    data = work.send(read_all(connection, len(data)))
                 except StopIteration as end:
                     replies = end.value
                     break
@@ -135,8 +134,8 @@ class Lane:
             raise
         at = 0
         for asked in batch:
-            asked.replies = replies[at : at + len(asked.steps)]
-            at += len(asked.steps)
+            asked.replies = replies[at : at + len(asked.commands)]
+            at += len(asked.commands)
 
     def _ready(self) -> Any:
         """A connection that shows signs of life."""

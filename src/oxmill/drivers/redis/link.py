@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import redis.asyncio.connection as aio
@@ -13,16 +14,10 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
 
 from oxmill.drivers.redis.address import Address, Target
-from oxmill.drivers.redis.script import Call, Command
+from oxmill.drivers.redis.resp import pack_words
+from oxmill.drivers.redis.script import Call, Command, Script
 
-pack_command: Any
-try:
-    from hiredis import pack_command  # half the time of the library's own way
-except ImportError:
-    pack_command = None
-
-Words = tuple[Any, ...]
-Exchange = Generator[list[Words], list[Any], list[Any]]
+Exchange = Generator[list[bytes], list[Any], list[Any]]
 
 _HEALTH: Final = 15
 """A connection idle for so many seconds is asked for a sign of life before it is used."""
@@ -41,11 +36,22 @@ def _how(target: Target, address: Address) -> tuple[str, dict[str, Any]]:
     return "SSLConnection" if target.tls else "Connection", options
 
 
-def packed(connection: Any, commands: list[Words]) -> Any:
-    """Commands as they go over the wire."""
-    if pack_command is None:
-        return connection.pack_commands(commands)
-    return [b"".join(map(pack_command, commands))]
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One command, ready for the wire."""
+
+    data: bytes
+    script: Script | None = None
+    """What it calls, if it calls one."""
+
+
+def packed(step: Call | Command, keys: Sequence[Sequence[bytes]]) -> Packed:
+    """A step as it goes over the wire. What cannot be packed is refused here, alone."""
+    if isinstance(step, Command):
+        return Packed(pack_words(step.words))
+    names, script = keys[step.shard], step.script
+    words = ("EVALSHA", script.sha, len(names), *names, *step.args)
+    return Packed(pack_words(words), script)
 
 
 def open_blocking(target: Target, address: Address) -> Any:
@@ -60,45 +66,33 @@ def open_async(target: Target, address: Address) -> Any:
     return getattr(aio, name)(**options, retry=AsyncRetry(NoBackoff(), 0))
 
 
-def exchange(
-    steps: Sequence[Call | Command], keys: Sequence[Sequence[bytes]], loaded: set[str]
-) -> Exchange:
-    """One round trip for all steps, without doing it: yields commands and is sent their replies.
+def exchange(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
+    """One round trip for all commands, without doing it: yields data and is sent the replies.
 
     Scripts that this connection has not used yet are loaded along. A script that the server has
     forgotten meanwhile is loaded and called again: the refusal says that it did nothing.
     """
-    replies = yield from _send(steps, keys, loaded)
+    replies = yield from _send(commands, loaded)
     lost = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
     if lost:
         loaded.clear()
-        again = yield from _send([steps[place] for place in lost], keys, loaded)
+        again = yield from _send([commands[place] for place in lost], loaded)
         for place, reply in zip(lost, again, strict=True):
             replies[place] = reply
     return replies
 
 
-def _send(
-    steps: Sequence[Call | Command], keys: Sequence[Sequence[bytes]], loaded: set[str]
-) -> Exchange:
-    scripts = {step.script.sha: step.script for step in steps if isinstance(step, Call)}
-    loads: list[Words] = [
-        ("SCRIPT", "LOAD", script.text) for sha, script in scripts.items() if sha not in loaded
-    ]
+def _send(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
+    scripts = {each.script.sha: each.script for each in commands if each.script is not None}
+    new = [script for sha, script in scripts.items() if sha not in loaded]
+    loads = [pack_words(("SCRIPT", "LOAD", script.text)) for script in new]
     loaded.update(scripts)
-    replies = yield loads + [_words(step, keys) for step in steps]
+    replies = yield loads + [each.data for each in commands]
     broken = [reply for reply in replies[: len(loads)] if isinstance(reply, ResponseError)]
     if broken:  # then the calls were refused too, but for a reason that tells less
         loaded.clear()
-        return broken[:1] * len(steps)
+        return broken[:1] * len(commands)
     return replies[len(loads) :]
-
-
-def _words(step: Call | Command, keys: Sequence[Sequence[bytes]]) -> Words:
-    if isinstance(step, Command):
-        return step.words
-    names = keys[step.shard]
-    return ("EVALSHA", step.script.sha, len(names), *names, *step.args)
 
 
 def read_all(connection: Any, count: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import aread_all, exchange, open_async, packed
+from oxmill.drivers.redis.link import Packed, aread_all, exchange, open_async, packed
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -19,12 +19,12 @@ _TOGETHER: Final = 200
 class Asked:
     """What one task asks; cancelling the task leaves the question to its course."""
 
-    __slots__ = ("answer", "steps", "writes")
+    __slots__ = ("answer", "commands", "writes")
 
     def __init__(
-        self, steps: Sequence[Call | Command], answer: asyncio.Future[list[Any]], *, writes: bool
+        self, commands: Sequence[Packed], answer: asyncio.Future[list[Any]], *, writes: bool
     ) -> None:
-        self.steps = steps
+        self.commands = commands
         self.answer = answer
         self.writes = writes
 
@@ -47,7 +47,8 @@ class LoopLane:
         """The replies to all steps; they reach the server in this order."""
         if self._keeper.done():
             self._keeper = self._loop.create_task(self._keep(), name="oxmill-redis")
-        asked = Asked(steps, self._loop.create_future(), writes=writes)
+        commands = [packed(step, self._keys) for step in steps]
+        asked = Asked(commands, self._loop.create_future(), writes=writes)
         self._pending.append(asked)
         self._rung.set()
         return await asked.answer
@@ -70,18 +71,17 @@ class LoopLane:
             await self._drop()
 
     async def _serve(self, batch: Sequence[Asked]) -> None:
-        steps = [step for asked in batch for step in asked.steps]
+        commands = [command for asked in batch for command in asked.commands]
         sent = False
         try:
             connection = await self._ready()
-            work = exchange(steps, self._keys, self._loaded)
-            commands = next(work)
+            work = exchange(commands, self._loaded)
+            data = next(work)
             while True:
-                data = packed(connection, commands)
                 sent = True
-                await connection.send_packed_command(data, check_health=False)
+                await connection.send_packed_command([b"".join(data)], check_health=False)
                 try:
-                    commands = work.send(await aread_all(connection, len(commands)))
+                    data = work.send(await aread_all(connection, len(data)))
                 except StopIteration as end:
                     replies = end.value
                     break
@@ -95,8 +95,8 @@ class LoopLane:
         at = 0
         for asked in batch:
             if not asked.answer.done():
-                asked.answer.set_result(replies[at : at + len(asked.steps)])
-            at += len(asked.steps)
+                asked.answer.set_result(replies[at : at + len(asked.commands)])
+            at += len(asked.commands)
 
     def _fail(self, batch: Sequence[Asked], fault: BaseException, *, sent: bool) -> None:
         shown = self._target.shown

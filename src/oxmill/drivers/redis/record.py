@@ -22,7 +22,7 @@ ASIDE_BYTES: Final = 1024
 STATES: Final = (None, *State)
 """A state's number in scripts is its place here."""
 _CODES: Final = {state: number for number, state in enumerate(STATES)}
-_FRAME: Final = 6
+_FRAME: Final = 7
 _ID_BYTES: Final = 16
 
 
@@ -154,8 +154,8 @@ def _clean(text: str) -> str:
 
 def _split(blob: bytes) -> tuple[str, Standing, bytes, bytes]:
     start = _FRAME + blob[0]
-    middle = start + (blob[1] << 8 | blob[2])
-    end = middle + (blob[3] << 16 | blob[4] << 8 | blob[5])
+    middle = start + (blob[1] << 16 | blob[2] << 8 | blob[3])
+    end = middle + (blob[4] << 16 | blob[5] << 8 | blob[6])
     standing = _standing(blob[start:middle])
     return unpack_id(blob[_FRAME:start]), standing, blob[middle:end], blob[end:]
 

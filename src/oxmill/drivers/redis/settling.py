@@ -11,7 +11,7 @@ from oxmill.drivers.redis.script import SETTLE, SETTLE_PLAIN
 from oxmill.drivers.redis.space import Space
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
-from oxmill.store.admission import check_settlements, clip, need
+from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
 
@@ -65,7 +65,7 @@ class RedisSettling:
                 nonce_text(item.token.nonce),
                 item.outcome,
                 item.delay,
-                item.reason or "",
+                storable(item.reason, limit) or "",
                 int(item.result is not None),
                 int(error is not None),
             )

@@ -21,7 +21,7 @@ from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
 from oxmill.model.settings import PutSettings
-from oxmill.store.admission import check_edit, check_rules, check_settings
+from oxmill.store.admission import check_edit, check_rules, check_settings, storable
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _SETTING: Final = {RuleKind.PAUSE: "pause", RuleKind.BLOCK: "block", RuleKind.THROTTLE: "throttle"}
@@ -71,7 +71,7 @@ class RedisSteering:
     @plan("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
-        reason = request.reason or Reason.CANCELLED
+        reason = storable(request.reason, self._space.bounds.error_bytes) or Reason.CANCELLED
         return (yield from self._steer(CANCEL, request, reason, request.author))
 
     @plan("redrive")

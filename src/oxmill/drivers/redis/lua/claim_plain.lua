@@ -49,14 +49,14 @@ do
   end
 
   local function leased(blob)
-    local id_size, size, about = struct.unpack('>BI2I3', blob)
-    local start = 6 + id_size
+    local id_size, size, about = struct.unpack('>BI3I3', blob)
+    local start = 7 + id_size
     local kind, state = string.byte(blob, start + 1, start + 2)
     local count = kind - 144
     if count < 4 or count > MOST or state ~= WAITING then return nil end
     local added = addition(count)
-    return struct.pack('>BI2I3', id_size, size + 2 + #added, about)
-      .. string.sub(blob, 7, start) .. '\220\0\22\4' .. string.sub(blob, start + 3, start + size)
+    return struct.pack('>BI3I3', id_size, size + 2 + #added, about)
+      .. string.sub(blob, 8, start) .. '\220\0\22\4' .. string.sub(blob, start + 3, start + size)
       .. added .. string.sub(blob, start + size + 1)
   end
 

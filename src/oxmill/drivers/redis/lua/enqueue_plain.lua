@@ -13,7 +13,7 @@ end
 local ids, count = {}, (#ARGV - 3) / 3
 for i = 1, count do
   local head = ARGV[3 * i + 2]
-  ids[i] = string.sub(head, 7, 6 + string.byte(head))
+  ids[i] = string.sub(head, 8, 7 + string.byte(head))
 end
 for first = 1, count, CHUNK do
   local taken = redis.call('HMGET', IDS, unpack(ids, first, math.min(first + CHUNK - 1, count)))

@@ -86,6 +86,8 @@ end
 local function contest(new, claimant)
   local id, mode = claimant[HOLDER], new.t[13]
   local holder = by_id(id)
+  -- The holder may be gone, and its id used again.
+  if holder and holder.s[KEY] ~= new.t[10] then holder = nil end
   if mode == RAISE then return answer(CONFLICT, holder, id) end
   if mode == SKIP or not holder or holder.s[STATE] > RUNNING then
     return answer(DUPLICATE, holder, id)

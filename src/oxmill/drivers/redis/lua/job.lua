@@ -23,7 +23,7 @@ local STANDING = {
     rawset(standing, place, value)
   end,
 }
-local FRAME, FRAME_SIZE = '>BI2I3', 6
+local FRAME, FRAME_SIZE = '>BI3I3', 7
 local HISTORY_KEPT = 1000
 
 local jobs, dirty, seqs_by_id = {}, {}, {}

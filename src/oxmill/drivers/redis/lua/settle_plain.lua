@@ -39,8 +39,8 @@ end
 
 for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
   if not blob then return {} end
-  local id_size, size, about = struct.unpack('>BI2I3', blob)
-  local start = 6 + id_size
+  local id_size, size, about = struct.unpack('>BI3I3', blob)
+  local start = 7 + id_size
   local _, s = cmsgpack.unpack_one(blob, start)
   if s[STATE] ~= RUNNING or #s ~= SIZE or s[KEY] ~= '' or s[ASIDE] ~= ''
     or s[ATTEMPT] ~= tonumber(ARGV[3 * i + 1]) or s[NONCE] ~= ARGV[3 * i + 2]
@@ -59,8 +59,8 @@ for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
   else
     local at = #part.records
     part.records[at + 1] = seq
-    part.records[at + 2] = struct.pack('>BI2I3', id_size, size - 9 + #ending, about)
-      .. string.sub(blob, 7, start) .. '\220\0\27\5'
+    part.records[at + 2] = struct.pack('>BI3I3', id_size, size - 9 + #ending, about)
+      .. string.sub(blob, 8, start) .. '\220\0\27\5'
       .. string.sub(blob, start + 5, start + size - 9) .. ending
       .. string.sub(blob, start + size + 1)
     part.ends[at + 1], part.ends[at + 2] = string.format('%d', now + keep), seq
