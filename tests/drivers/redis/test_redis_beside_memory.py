@@ -91,7 +91,7 @@ OPERATIONS = st.one_of(
         st.integers(0, 5),
         st.sampled_from(Outcome),
         spans,
-        st.sampled_from([None, b"", b"\xff"]),
+        st.sampled_from([None, b"", b"\xff", b"null"]),
         st.sampled_from([None, Failure(type="E", message="m")]),
     ),
     st.tuples(st.just("renew"), st.integers(0, 5), st.sampled_from([None, b"p"])),

@@ -21,6 +21,7 @@ from oxmill.model.token import Token
 ASIDE_BYTES: Final = 1024
 STATES: Final = (None, *State)
 """A state's number in scripts is its place here."""
+_STATE: Final = dict(enumerate(State, 1))
 _CODES: Final = {state: number for number, state in enumerate(STATES)}
 _FRAME: Final = 7
 _ID_BYTES: Final = 16
@@ -194,20 +195,17 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
 
 def recorded(told: Sequence[bytes | None]) -> Job:
     """What a reader gets."""
-    blob, aside, progress, result, error, *past = (*told, None, None, None, None)[
-        : max(5, len(told))
-    ]
+    full = (*told, None, None, None, None)[: max(5, len(told))]
+    blob, aside, progress, result, error, *past = full
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, s, described, payload = _split(blob)
     about = _about(described)
-    state = STATES[s.state]
-    assert state is not None  # noqa: S101 - a stored job has one
     failure = None if error is None else _failure(error)
     return Job(
         id=job_id,
         queue=s.queue,
         task=about.task,
-        state=state,
+        state=_STATE[s.state],
         payload=payload if aside is None else aside,
         content_type=about.content_type or JSON,
         priority=s.priority,
@@ -225,7 +223,7 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         worker=s.worker or None,
         reason=s.reason or None,
         cancel_requested=bool(s.cancel),
-        result=result,
+        result=b"null" if "n" in s.aside else result,
         error=failure,
         progress=progress,
         timeout=None if about.timeout < 0 else about.timeout,
@@ -240,7 +238,7 @@ def recorded(told: Sequence[bytes | None]) -> Job:
 
 def _history(s: Standing, past: Sequence[bytes | None], error: Failure | None) -> tuple[Any, ...]:
     told = [_past(_attempt(entry)) for entry in past if entry is not None]
-    if s.finished_at or STATES[s.state] is State.RUNNING:
+    if s.finished_at or _STATE[s.state] is State.RUNNING:
         newest = Attempt(
             attempt=s.attempt,
             worker=s.worker,

@@ -78,18 +78,16 @@ class RedisSettling:
 
 
 def _plain(items: Sequence[Settlement]) -> list[Any] | None:
-    """Completions without results as the short way takes them; `None` if there is anything else."""
+    """Completions as the short way takes them; `None` if there is anything else."""
     args: list[Any] = []
     if len(items) > _PLAIN:
         return None
     for item in items:
-        if (
-            item.outcome is not Outcome.COMPLETE
-            or item.result is not None
-            or item.error is not None
-        ):
+        if item.outcome is not Outcome.COMPLETE or item.error is not None:
             return None
-        args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce))
+        result = item.result
+        marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
+        args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
     return args or None
 
 

@@ -95,7 +95,7 @@ local function by_id(id)
 end
 
 -- What few jobs have, or what is big, stands aside under the job's number and a letter: p payload,
--- r result, e error, g progress.
+-- r result, e error, g progress. The letter f only says that the job has indexed fields.
 local function set_aside(job, letter, value)
   local letters = job.s[ASIDE]
   if letters == '' and not value then return end
@@ -107,6 +107,13 @@ local function set_aside(job, letter, value)
     job.s[ASIDE] = (string.gsub(letters, letter, ''))
     hput(ASIDES, job.seq .. letter, false)
   end
+end
+
+-- Most results are null: the letter n says so and nothing need be kept.
+local function set_result(job, result)
+  local null = result == 'null'
+  set_aside(job, 'r', not null and result or false)
+  job.s[ASIDE] = (string.gsub(job.s[ASIDE], 'n', '')) .. (null and 'n' or '')
 end
 
 local function aside(job, letter)

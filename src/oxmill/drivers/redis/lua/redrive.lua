@@ -13,7 +13,7 @@ end
 local function redrive(job)
   local s = job.s
   remember_attempt(job)
-  set_aside(job, 'r', false)
+  set_result(job, false)
   set_aside(job, 'e', false)
   local key = s[KEY]
   local held = key ~= '' and claimant_of(key)

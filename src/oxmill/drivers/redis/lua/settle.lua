@@ -23,7 +23,7 @@ local function settle(job, terms, result, failure)
   finish_attempt(job, outcome, failure)
   if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
   if outcome == 'complete' then
-    set_aside(job, 'r', result)
+    set_result(job, result)
     finish(job, SUCCEEDED, '')
   elseif outcome == 'fail' then
     finish(job, FAILED, either(terms[5], 'refused'))

@@ -1,19 +1,20 @@
--- Guarantee: a batch of completions without results, of running jobs without unique keys or anything
--- set aside. The short way of settle.lua, which is to be taken when this declines.
+-- Guarantee: a batch of completions, of running jobs without unique keys or anything set aside. The short way of settle.lua, which is to be taken when this declines.
 -- KEYS: those of keys.py.
--- ARGV: 1 the time, 2 the bells' channel prefix, then per item: id, attempt, nonce.
+-- ARGV: 1 the time, 2 the bells' channel prefix, then per item: id, attempt, nonce, result after an
+-- r; n for null, nothing for none.
 -- Result: per item the queue; nothing if one of them is not such a job, and nothing was written.
-local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE, SIZE = 1, 2, 8, 10, 13, 15, 18, 22
+local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
+local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
 local RUNNING, SUCCEEDED, PAGE, DAY = 4, 5, 256, 86400000000
 local now = tonumber(ARGV[1])
 if not now then
   local clock = redis.call('TIME')
   now = clock[1] * 1000000 + clock[2]
 end
-local count = (#ARGV - 2) / 3
+local count = (#ARGV - 2) / 4
 local ids, seen = {}, {}
 for i = 1, count do
-  ids[i] = ARGV[3 * i]
+  ids[i] = ARGV[4 * i - 1]
   if seen[ids[i]] then return {} end
   seen[ids[i]] = true
 end
@@ -22,9 +23,7 @@ for i = 1, count do
   if not seqs[i] then return {} end
 end
 
--- What a completion changes in a leased standing of 22, from the end of the lease on.
-local ending = cmsgpack.pack(0, now, 'complete', 1, 0, now)
-local queues, parts, keeps = {}, {}, {}
+local queues, parts, keeps, results = {}, {}, {}, {}
 
 local function part_of(queue)
   local part = parts[queue]
@@ -42,9 +41,8 @@ for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
   local id_size, size, about = struct.unpack('>BI3I3', blob)
   local start = 7 + id_size
   local _, s = cmsgpack.unpack_one(blob, start)
-  if s[STATE] ~= RUNNING or #s ~= SIZE or s[KEY] ~= '' or s[ASIDE] ~= ''
-    or s[ATTEMPT] ~= tonumber(ARGV[3 * i + 1]) or s[NONCE] ~= ARGV[3 * i + 2]
-    or string.byte(blob, start + size - 8) ~= 207 then
+  if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
+    or s[ATTEMPT] ~= tonumber(ARGV[4 * i]) or s[NONCE] ~= ARGV[4 * i + 1] then
     return {}
   end
   local queue, seq = s[QUEUE], seqs[i]
@@ -57,17 +55,23 @@ for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
   elseif keep == 0 then
     return {}
   else
-    local at = #part.records
+    local at, result = #part.records, ARGV[4 * i + 2]
+    s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
+    s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, string.sub(result, 1, 1)
+    if s[ASIDE] == 'r' then
+      results[#results + 1] = seq .. 'r'
+      results[#results + 1] = string.sub(result, 2)
+    end
+    local packed = cmsgpack.pack(s)
     part.records[at + 1] = seq
-    part.records[at + 2] = struct.pack('>BI3I3', id_size, size - 9 + #ending, about)
-      .. string.sub(blob, 8, start) .. '\220\0\27\5'
-      .. string.sub(blob, start + 5, start + size - 9) .. ending
-      .. string.sub(blob, start + size + 1)
+    part.records[at + 2] = struct.pack('>BI3I3', id_size, #packed, about)
+      .. string.sub(blob, 8, start) .. packed .. string.sub(blob, start + size + 1)
     part.ends[at + 1], part.ends[at + 2] = string.format('%d', now + keep), seq
   end
 end
 
 redis.call('HDEL', ROOT, '-')
+if #results > 0 then redis.call('HSET', ASIDES, unpack(results)) end
 for queue, part in pairs(parts) do
   redis.call('ZREM', ROOT .. ':leases:' .. queue, unpack(part.seqs))
   redis.call('HINCRBY', TALLIES, 'ever:5:' .. queue, #part.seqs)
