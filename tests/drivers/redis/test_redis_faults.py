@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import shutil
+import subprocess
 import threading
 import time
 from itertools import count
 
 import pytest
-from private_redis import Server
+from private_redis import Server, free_port
 from proxy import Proxy
 
 from oxmill.drivers.redis.driver import open_redis
@@ -503,3 +505,36 @@ def test_a_write_waits_for_its_replica(own):
     with pytest.raises(OutcomeUnknown, match="replicas"):
         enqueue(driver, "b")
     driver.close()
+
+
+def test_tls_is_spoken_and_checked(own, tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-keyout", key, "-out", certificate, "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    port = free_port()
+    files = (
+        "--tls-cert-file",
+        certificate,
+        "--tls-key-file",
+        key,
+        "--tls-ca-cert-file",
+        certificate,
+    )
+    own("--tls-port", port, *files, "--tls-auth-clients", "no")
+    trusting = open_redis(f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate}")
+    wary = open_redis(f"rediss://127.0.0.1:{port}/0")
+
+    assert enqueue(trusting, "a")[0].verdict is Verdict.CREATED
+    with pytest.raises(StoreUnavailable, match="certificate"):
+        enqueue(wary, "b")
+    trusting.close()
+    wary.close()

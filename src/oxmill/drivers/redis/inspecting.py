@@ -96,9 +96,11 @@ class RedisInspecting:
             replies = yield from self._space.everywhere(QUEUES, *some)
             now = max(reply[0] for reply in replies)
             rows = zip(*(reply[1:] for reply in replies), strict=True)
-            items += (_queue(name, row) for name, row in zip(some, rows, strict=True))
-        if not request.queues:
-            items = [item for item in items if _worth_telling(item)]
+            items += (
+                _queue(name, row)
+                for name, row in zip(some, rows, strict=True)
+                if request.queues or any(map(_worth_telling, row))
+            )
         return Queues(items=tuple(items), now=now)
 
     @plan("workers", writes=False)
@@ -129,13 +131,14 @@ def _queue(name: str, rows: Sequence[Sequence[Any]]) -> QueueInfo:
         counts={state: n for state, n in zip(STATES[1:], sums, strict=False) if state and n},
         totals={state: n for state, n in zip(STATES[5:], sums[7:], strict=True) if state and n},
         oldest_waiting=min(heads, default=None),
-        rules=tuple(map(_rule_of, rows[0][12:])),
+        rules=tuple(map(_rule_of, rows[0][13:])),
         settings=_settings_of(settings) if settings else QueueSettings(),
     )
 
 
-def _worth_telling(item: QueueInfo) -> bool:
-    return bool(item.counts or item.totals or item.rules) or item.settings != QueueSettings()
+def _worth_telling(row: Sequence[Any]) -> bool:
+    """Whether the queue has or had jobs, or has settings or rules."""
+    return any(row[:10]) or bool(row[11] or row[12])
 
 
 def _rule_of(packed: bytes) -> Rule:
