@@ -6,15 +6,16 @@ time. When the listening connection was broken, everybody is woken once it is ba
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from socket import SHUT_RDWR
 from typing import Any, Final
 
 from redis.exceptions import ResponseError
-from redis.exceptions import TimeoutError as SilentTooLong
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS
@@ -72,7 +73,9 @@ class RedisDoorbell(LocalDoorbell):
                 self._lines[channel] = self._lines.get(channel, 0) + 1
                 if self._lines[channel] == 1:
                     self._send("SUBSCRIBE", channel)
-            if self._thread is None and not self._closed.is_set():
+            if self._closed.is_set():
+                return bell
+            if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._listen, name="oxmill-redis-bell", daemon=True
                 )
@@ -96,10 +99,7 @@ class RedisDoorbell(LocalDoorbell):
     def close(self) -> None:
         """Let go of the socket and the thread; bells still open only time out."""
         self._closed.set()
-        with self._wire:
-            connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.disconnect()
+        self._cut()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(_QUIET)
@@ -118,7 +118,14 @@ class RedisDoorbell(LocalDoorbell):
         try:
             self._connection.send_command(*words, check_health=False)
         except FAULTS:
-            self._hang_up()
+            self._cut()
+
+    def _cut(self) -> None:
+        """Wake the listener, which then closes its connection itself: no other thread may."""
+        socket = getattr(self._connection, "_sock", None)
+        if socket is not None:
+            with contextlib.suppress(OSError):
+                socket.shutdown(SHUT_RDWR)
 
     def _hang_up(self) -> None:
         with self._wire:
@@ -140,10 +147,6 @@ class RedisDoorbell(LocalDoorbell):
             except (*FAULTS, StoreError) as fault:
                 if not self._closed.is_set():
                     _log.warning("the doorbell's connection broke (%s); polling meanwhile", fault)
-            except (AttributeError, ValueError):
-                # The library's way of saying that another thread closed the socket meanwhile.
-                if not self._closed.is_set():
-                    _log.debug("the doorbell's connection was closed", exc_info=True)
             self._hang_up()
             self._closed.wait(wait * random.uniform(0.5, 1))  # noqa: S311 - only spreads load
             wait = min(2 * wait, _CALM[1])
@@ -163,17 +166,15 @@ class RedisDoorbell(LocalDoorbell):
     def _hear(self, connection: Any) -> None:
         asked = False
         while not self._closed.is_set():
-            try:
-                told = connection.read_response(
-                    disable_decoding=True, timeout=_QUIET, disconnect_on_error=False
-                )
-            except SilentTooLong:
+            if not connection.can_read(timeout=_QUIET):
                 if asked:
-                    raise
+                    raise TimeoutError("no sign of life")
                 asked = True
                 with self._wire:
                     connection.send_command("PING", check_health=False)
                 continue
+            try:
+                told = connection.read_response(disable_decoding=True, disconnect_on_error=False)
             except ResponseError as refusal:
                 _log.warning("the doorbell stays silent: %s", refusal)
                 continue
