@@ -14,7 +14,7 @@ from oxmill.drivers.redis.record import (
     pack_id,
     unpack_id,
 )
-from oxmill.drivers.redis.script import ENQUEUE, ENQUEUE_PLAIN
+from oxmill.drivers.redis.script import ENQUEUE
 from oxmill.drivers.redis.space import Space
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
@@ -25,7 +25,7 @@ from oxmill.store.plan import Plan, Steps, Together, ask, plan
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
-_LOOK, _WRITE = 0, 1
+_LOOK, _WRITE, _PLAIN = "look", "write", "plain"
 
 
 class RedisEnqueueing:
@@ -48,22 +48,16 @@ class RedisEnqueueing:
             return ()
         if len(set(shards)) == 1:
             plain = plain_args(jobs)
-            if plain is not None:
-                call = space.call(ENQUEUE_PLAIN, *plain, shard=shards[0])
-                if (yield from ask(call)):
-                    return tuple(
-                        Enqueued(id=job.id, verdict=Verdict.CREATED, state=State.WAITING)
-                        for job in jobs
-                    )
-            call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
-            return answers_of(jobs, (yield from ask(call)))
+            args = (_WRITE, *job_args(jobs)) if plain is None else (_PLAIN, *plain)
+            reply = yield from ask(space.call(ENQUEUE, *args, shard=shards[0]))
+            return answers_of(jobs, reply)
         answers = yield from self._ask_all(jobs, shards, _LOOK)
         if any(answer.verdict in _REFUSED for answer in answers):
             return answers
         return (yield from self._ask_all(jobs, shards, _WRITE))
 
     def _ask_all(
-        self, jobs: Sequence[NewJob], shards: Sequence[int], mode: int
+        self, jobs: Sequence[NewJob], shards: Sequence[int], mode: str
     ) -> Steps[tuple[Enqueued, ...]]:
         places: dict[int, list[int]] = {}
         for place, shard in enumerate(shards):

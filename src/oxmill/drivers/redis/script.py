@@ -56,14 +56,12 @@ class Command(Step[Any]):
     words: tuple[Any, ...]
 
 
-ENQUEUE: Final = Script("enqueue", (*_LIFE, "intake"))
-ENQUEUE_PLAIN: Final = Script("enqueue_plain", ())
+ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))
 FIRE: Final = Script("fire", (*_LIFE, "intake"))
 CLAIM: Final = Script("claim", ("claim_plain", *_TIME, "grant"))
 CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "grant"))
 RENEW: Final = Script("renew", _LIFE)
-SETTLE: Final = Script("settle", _LIFE)
-SETTLE_PLAIN: Final = Script("settle_plain", ())
+SETTLE: Final = Script("settle", ("settle_plain", *_LIFE))
 SWEEP: Final = Script("sweep", _TIME)
 PRUNE: Final = Script("prune", _LIFE)
 BEAT: Final = Script("beat", _UNIT)

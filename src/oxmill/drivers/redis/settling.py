@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.claiming import nonce_text
 from oxmill.drivers.redis.record import STATES, error_text, pack, pack_id
-from oxmill.drivers.redis.script import SETTLE, SETTLE_PLAIN
+from oxmill.drivers.redis.script import SETTLE
 from oxmill.drivers.redis.space import Space
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
-from oxmill.model.state import State
 from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
-from oxmill.store.plan import Plan, Steps, ask, plan
+from oxmill.store.plan import Plan, Steps, plan
 
 _PLAIN: Final = 1_000
 """How many the short way takes at once."""
@@ -35,25 +34,26 @@ class RedisSettling:
 
     @plan("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
-        plain = _plain(request.items) if self._space.shards == 1 else None
-        if plain is not None:
-            queues = yield from ask(self._space.call(SETTLE_PLAIN, *plain))
-            if queues:
-                return _won(request.items, queues)
-        replies = yield from self._space.everywhere(SETTLE, *self._args(request))
-        answers: list[Settled] = []
-        for place, item in enumerate(request.items):
-            # Only one shard knows the job; to the others it is gone.
-            code, queue = max(reply[2 * place : 2 * place + 2] for reply in replies)
-            answers.append(
-                Settled(
-                    id=item.id,
-                    ruling=_RULINGS[code // 10],
-                    state=STATES[code % 10],
-                    queue=queue.decode() or None,
-                )
+        if not request.items:
+            return ()
+        plain = _plain(request.items)
+        args = ("", *self._args(request)) if plain is None else ("plain", *plain)
+        first, *others = yield from self._space.everywhere(SETTLE, *args)
+        for other in others:
+            # Only one shard knows a job; to the others it is gone.
+            for place in range(0, len(first), 2):
+                if other[place]:
+                    first[place : place + 2] = other[place : place + 2]
+        names = {queue: queue.decode() or None for queue in set(first[1::2])}
+        return tuple(
+            Settled(
+                id=item.id,
+                ruling=_RULINGS[code // 10],
+                state=STATES[code % 10],
+                queue=names[queue],
             )
-        return tuple(answers)
+            for item, code, queue in zip(request.items, first[::2], first[1::2], strict=True)
+        )
 
     def _args(self, request: Settle) -> list[Any]:
         args: list[Any] = []
@@ -88,12 +88,4 @@ def _plain(items: Sequence[Settlement]) -> list[Any] | None:
         result = item.result
         marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
         args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
-    return args or None
-
-
-def _won(items: Sequence[Settlement], queues: Sequence[bytes]) -> tuple[Settled, ...]:
-    names = {queue: queue.decode() for queue in set(queues)}
-    return tuple(
-        Settled(id=item.id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=names[queue])
-        for item, queue in zip(items, queues, strict=True)
-    )
+    return args

@@ -1,11 +1,20 @@
 -- Guarantee: each item is judged by its token alone; what it changes (state, result, key, successor,
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
--- ARGV: 3… per item: id, its terms in msgpack {attempt, nonce, outcome, delay, reason, result?,
--- error?}, then the result and the error if there are any.
+-- ARGV: 3 'plain' if all are completions without an error, then per item: id, attempt, nonce, result
+-- after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
+-- nonce, outcome, delay, reason, result?, error?}, then the result and the error if there are any.
 -- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue.
 make_way()
-local items, ids, at = {}, {}, 3
+local items, ids, at = {}, {}, 4
+while ARGV[3] == 'plain' and at <= #ARGV do
+  local result = ARGV[at + 3]
+  local first = string.sub(result, 1, 1)
+  result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
+  local terms = {tonumber(ARGV[at + 1]), ARGV[at + 2], 'complete', 0, ''}
+  items[#items + 1], ids[#ids + 1] = {ARGV[at], terms, result}, ARGV[at]
+  at = at + 4
+end
 while at <= #ARGV do
   local terms = cmsgpack.unpack(ARGV[at + 1])
   local item = {ARGV[at], terms}
