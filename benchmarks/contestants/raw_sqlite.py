@@ -1,120 +1,135 @@
-"""The ceiling: what plain `sqlite3` can do with the same durability and batch, and nothing around it.
+"""The ceiling: our own schema and statements on plain `sqlite3`, and no library around them.
 
-One table with an id that must be unique, WAL, synchronous=FULL. A claim marks rows under a lease and
-returns them; a completion deletes them; a busy loop does both in one transaction.
+Same durability, same batches, same SQL text as the driver's, read from its files; the loop does
+nothing that the store does not need.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import sqlite3
 import sys
 import time
 from pathlib import Path
 
 from benchmarks.contestant import PAYLOAD, Contestant, main
+from benchmarks.contestants.bare_sqlite import ids
+from oxmill.drivers.sqlite.migrating import pending_sql
+from oxmill.drivers.sqlite.steps import positional_text, statement_text
 
-SCHEMA = """
-CREATE TABLE jobs (
-  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, queue TEXT NOT NULL, task TEXT NOT NULL,
-  state TEXT NOT NULL, priority INTEGER NOT NULL, payload BLOB NOT NULL, lease_until INTEGER,
-  token INTEGER, result BLOB
-) STRICT;
-CREATE INDEX jobs_claim ON jobs (queue, priority, seq) WHERE state = 'waiting';
-"""
-INSERT = (
-    "INSERT INTO jobs (id, queue, task, state, priority, payload) "
-    "VALUES (?, 'default', 'noop', 'waiting', 0, ?)"
-)
-CLAIM = """
-UPDATE jobs SET state = 'running', lease_until = ?, token = ? WHERE seq IN (
-  SELECT seq FROM jobs WHERE queue = 'default' AND state = 'waiting' ORDER BY priority, seq LIMIT ?
-) RETURNING seq, id, payload
-"""
-DELETE = "DELETE FROM jobs WHERE seq = ? AND token = ?"
-KEEP = "UPDATE jobs SET state = 'succeeded', result = NULL WHERE seq = ? AND token = ?"
+INSERT = positional_text("insert_job")
+COUNTS = positional_text("add_counts")
+HORIZON = statement_text("horizon")
+LINE = statement_text("line_of_one")
+GRANT = statement_text("grant")
+STANDINGS = statement_text("standings_by_id")
+DELETE = statement_text("delete_jobs")
+COMPLETE = statement_text("complete_jobs")
+DAY = 86_400_000_000
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA secure_delete=OFF")
+    connection = sqlite3.connect(folder / "raw.db", isolation_level=None, cached_statements=256)
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=OFF"):
+        connection.execute(f"PRAGMA {pragma}")
     if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        connection.executescript(SCHEMA)
+        connection.executescript(pending_sql())
     return connection
 
 
-def ids(count: int) -> list[str]:
-    """Ordered in time like ours, so that the index grows at its end here too."""
-    return [f"{time.time_ns():016x}{os.urandom(8).hex()}" for _ in range(count)]
+def _row(seq: int, job_id: str, now: int, keep: int | None) -> tuple[object, ...]:
+    where = ("default", "noop", "waiting", 0, now, None)
+    return (seq, job_id, seq, now, None, *where, 20, 3, keep, None, None, None, PAYLOAD)
+
+
+def _enqueue(connection: sqlite3.Connection, made: list[str], first: int, keep: int | None) -> None:
+    now = time.time_ns() // 1_000
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("PRAGMA data_version").fetchone()
+    if len(made) == 1:
+        connection.execute(INSERT, _row(first, made[0], now, keep))
+    else:
+        rows = [_row(seq, job_id, now, keep) for seq, job_id in enumerate(made, first)]
+        connection.executemany(INSERT, rows)
+    count = len(made)
+    connection.executemany(COUNTS, [("", "seq", count, 0), ("default", "waiting", count, 0)])
+    connection.execute("COMMIT")
 
 
 def enqueue_one(folder: Path, jobs: int) -> dict[str, float]:
     connection, names = connect(folder), ids(jobs)
     start = time.perf_counter()
-    for name in names:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(INSERT, (name, PAYLOAD))
-        connection.execute("COMMIT")
+    for seq, name in enumerate(names, 1):
+        _enqueue(connection, [name], seq, 0)
+    return {"rate": jobs / (time.perf_counter() - start)}
+
+
+def _enqueue_bulk(folder: Path, jobs: int, keep: int | None) -> dict[str, float]:
+    connection = connect(folder)
+    start = time.perf_counter()
+    for first in range(1, jobs + 1, 1_000):
+        _enqueue(connection, ids(1_000), first, keep)
     return {"rate": jobs / (time.perf_counter() - start)}
 
 
 def enqueue_bulk(folder: Path, jobs: int) -> dict[str, float]:
-    connection = connect(folder)
-    start = time.perf_counter()
-    for _ in range(0, jobs, 1000):
-        made = ids(1000)
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(INSERT, [(name, PAYLOAD) for name in made])
-        connection.execute("COMMIT")
-    return {"rate": jobs / (time.perf_counter() - start)}
+    return _enqueue_bulk(folder, jobs, 0)
 
 
 def fill(folder: Path, jobs: int) -> None:
-    enqueue_bulk(folder, jobs)
+    _enqueue_bulk(folder, jobs, 0)
 
 
-def _drain(folder: Path, jobs: int, ending: str, batch: int = 100) -> dict[str, float]:
+def drain(folder: Path, jobs: int, *, kept: bool = False) -> dict[str, float]:
     connection = connect(folder)
-    done: list[tuple[int, int]] = []
-    count = token = 0
+    held: list[tuple[object, ...]] = []
+    count = nonce = 0
     start = time.perf_counter()
     while True:
-        token += 1
+        nonce, now = nonce + 1, time.time_ns() // 1_000
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(ending, done)
-        rows = connection.execute(
-            CLAIM, (time.time_ns() // 1000 + 60_000_000, token, batch)
-        ).fetchall()
+        if held:
+            asked = {"ids": json.dumps([row[1] for row in held])}
+            standing = connection.execute(STANDINGS, asked).fetchall()
+            seqs = json.dumps([row[0] for row in standing])
+            if kept:
+                connection.execute(COMPLETE, {"seqs": seqs, "now": now, "prune_at": now + DAY})
+            else:
+                connection.execute(DELETE, {"seqs": seqs})
+        connection.execute(HORIZON, {"queues": '["default"]', "now": now}).fetchall()
+        rows = connection.execute(LINE, {"queue": "default", "now": now, "most": 100}).fetchall()
+        granted = {
+            "seqs": json.dumps([row[0] for row in rows]),
+            "nonce": nonce,
+            "worker": "raw",
+            "now": now,
+            "lease": 60_000_000,
+            "until": now + 60_000_000,
+        }
+        connection.execute(GRANT, granted)
+        changes = (("waiting", -len(rows), 0), ("running", len(rows) - len(held), 0))
+        counts = [("default", *change) for change in (*changes, ("succeeded", 0, len(held)))]
+        connection.executemany(COUNTS, counts)
         connection.execute("COMMIT")
-        count += len(done)
-        if not rows and not done:
+        count += len(held)
+        if not rows and not held:
             break
-        done = [(seq, token) for seq, _, _ in rows]
+        held = rows
     took = time.perf_counter() - start
     if count != jobs:
         raise SystemExit(f"drained {count} of {jobs}")
     return {"rate": jobs / took}
 
 
-def drain(folder: Path, jobs: int) -> dict[str, float]:
-    return _drain(folder, jobs, DELETE)
-
-
-def drain_kept(folder: Path, jobs: int) -> dict[str, float]:
-    return _drain(folder, jobs, KEEP)
-
-
 CONTESTANT = Contestant(
     name="raw sqlite3",
-    settings=f"WAL, synchronous=FULL, one connection, SQLite {sqlite3.sqlite_version}",
+    settings=f"our statements, WAL, synchronous=FULL, SQLite {sqlite3.sqlite_version}",
     fill=fill,
     workloads={
         "enqueue_one": enqueue_one,
         "enqueue_bulk": enqueue_bulk,
         "drain": drain,
-        "drain_kept": drain_kept,
+        "drain_kept": lambda folder, jobs: drain(folder, jobs, kept=True),
     },
 )
 

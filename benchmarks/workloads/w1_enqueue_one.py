@@ -9,11 +9,13 @@ WORKLOAD = Workload(
     entries={
         "ours": Entry("oxmill_sqlite", "enqueue_one"),
         "raw": Entry("raw_sqlite", "enqueue_one"),
+        "bare": Entry("bare_sqlite", "enqueue_one"),
         "ours async": Entry("oxmill_sqlite", "enqueue_one_async"),
         "ours, 100 callers": Entry("oxmill_sqlite", "enqueue_concurrent", jobs=20_000),
     },
     ratios=(
         Ratio("W1 sync, of the raw client call", "ours", "raw", at_least=0.85),
+        Ratio("W1 sync, of a bare table", "ours", "bare"),
         Ratio("W1c, over W1 sync", "ours, 100 callers", "ours", at_least=8),
     ),
 )

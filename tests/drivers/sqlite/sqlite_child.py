@@ -1,5 +1,6 @@
 """What a second process does in tests: `python child.py VERB PATH [ARGUMENT]`. Talks in lines."""
 
+import os
 import sys
 import time
 
@@ -63,8 +64,33 @@ def drain(driver, prefix, number):
     return leases
 
 
+def orphan(path):
+    """Open the store, fork, and go on in the child once the parent is gone."""
+    driver = open_sqlite(path)
+
+    def add(job_id):
+        job = NewJob(id=job_id, queue="q", task="t", payload=b"{}")
+        driver.run(driver.enqueueing.enqueue(Enqueue(jobs=(job,))))
+
+    add("of the parent")
+    parent = os.getpid()
+    if os.fork():
+        os._exit(0)
+    while os.getppid() == parent:
+        time.sleep(0.001)
+    for number in range(10):
+        add(f"child-{number}")
+    say("orphaned")
+    sys.stdin.readline()
+    for number in range(10, 20):
+        add(f"child-{number}")
+    say("done")
+
+
 if __name__ == "__main__":
     from pathlib import Path
 
     verb, place, *more = sys.argv[1:]
-    {"listen": listen, "enqueue": enqueue, "churn": churn}[verb](Path(place), *more)
+    {"listen": listen, "enqueue": enqueue, "churn": churn, "orphan": orphan}[verb](
+        Path(place), *more
+    )

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,3 +56,20 @@ def child(verb, path, *more):
             yield process
         finally:
             process.kill()
+
+
+def wait_until(condition, seconds=30):
+    """Wait for a condition that another thread brings about."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come about"
+        time.sleep(0.001)
+
+
+@contextmanager
+def kept_waiting(writer):
+    """While this lasts nobody leads, so callers line up."""
+    writer.ensure_open()
+    with writer._lock:
+        yield
+    writer._hand_on()

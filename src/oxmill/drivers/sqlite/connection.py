@@ -16,6 +16,8 @@ OLDEST: Final = (3, 37, 0)
 """STRICT tables and RETURNING."""
 WAL_RESET_FIXED: Final = (3, 51, 3)
 """Older ones may lose data when a checkpoint and a commit that restarts the log meet."""
+_ALSO_FIXED: Final = {(3, 44): 6, (3, 50): 7}
+"""Older branches to which the fix was carried, from this release on."""
 SYNCHRONOUS: Final[dict[Mode, str]] = {"durable": "FULL", "process": "NORMAL", "volatile": "OFF"}
 BUSY_SECONDS: Final = 5.0
 
@@ -31,7 +33,9 @@ class Place:
     @property
     def tends_log(self) -> bool:
         """Whether checkpoints are ours to make, since SQLite's own are unsafe in this version."""
-        return self.version < WAL_RESET_FIXED
+        *branch, release = self.version
+        carried = _ALSO_FIXED.get((branch[0], branch[1]), release + 1)
+        return self.version < WAL_RESET_FIXED and release < carried
 
     @property
     def log(self) -> Path:

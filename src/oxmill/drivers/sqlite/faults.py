@@ -5,7 +5,14 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from oxmill.errors import OutcomeUnknown, StoreError, StoreFull, StoreRefused, StoreUnavailable
+from oxmill.errors import (
+    BadInput,
+    OutcomeUnknown,
+    StoreError,
+    StoreFull,
+    StoreRefused,
+    StoreUnavailable,
+)
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT})
 _BROKEN: Final = frozenset(
@@ -34,6 +41,14 @@ def is_busy(error: sqlite3.Error) -> bool:
 def is_broken(error: sqlite3.Error) -> bool:
     """Whether the connection had better be opened anew."""
     return primary_code(error) in _BROKEN
+
+
+def not_text(error: UnicodeEncodeError) -> BadInput:
+    """The error for text that cannot be stored because it is none."""
+    return BadInput(
+        f"{error.object[:40]!r} holds half a surrogate pair, which is not text; decode it properly "
+        f"first. Nothing was written"
+    )
 
 
 def translated(error: sqlite3.Error, path: str, *, committing: bool = False) -> StoreError:

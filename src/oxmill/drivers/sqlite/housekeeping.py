@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Final
@@ -10,7 +11,7 @@ import msgspec
 
 from oxmill.drivers.sqlite.changes import Changes, delete
 from oxmill.drivers.sqlite.rows import json_text, standings
-from oxmill.drivers.sqlite.steps import Rows, Statement, operation
+from oxmill.drivers.sqlite.steps import Look, Rows, Statement, operation
 from oxmill.drivers.sqlite.tally import Tally
 from oxmill.drivers.sqlite.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
 from oxmill.drivers.sqlite.uniques import Keys
@@ -21,6 +22,8 @@ from oxmill.store.plan import Steps, ask
 
 KEEP_EVENTS: Final[Micros] = 30 * DAY
 STEP_TOLERANCE: Final[Micros] = SECOND
+_SPARE_PAGES: Final = 2_000
+_PAGES_AT_ONCE: Final = 500
 
 
 class SqliteHousekeeping:
@@ -70,6 +73,7 @@ class SqliteHousekeeping:
         yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
         old = {"before": now - KEEP_EVENTS, "most": request.limit}
         yield from ask(Statement("prune_events", old))
+        yield from ask(Look(_give_back_pages))
         return Pruned(jobs=len(gone), more=len(jobs) > request.limit)
 
     @operation("beat")
@@ -105,6 +109,16 @@ class SqliteHousekeeping:
             changes.tell("order", worker, author=request.author, detail=request.command.value)
         yield from changes.write()
         return Ordered(workers=tuple(ordered))
+
+
+def _give_back_pages(connection: sqlite3.Connection) -> None:
+    """Let the file shrink, a little at a time, once a good part of it is free."""
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    if free > max(_SPARE_PAGES, pages // 4):
+        # SQLite gives back one page per step, and the module takes one step of such a pragma.
+        for _ in range(min(free, _PAGES_AT_ONCE)):
+            connection.execute("PRAGMA incremental_vacuum(1)")
 
 
 def _queues_with(state: str) -> Steps[list[str]]:

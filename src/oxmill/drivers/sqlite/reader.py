@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from oxmill.drivers.sqlite.connection import Place, connect
-from oxmill.drivers.sqlite.faults import is_broken, translated
+from oxmill.drivers.sqlite.faults import is_broken, not_text, translated
 from oxmill.drivers.sqlite.session import perform
 from oxmill.errors import StoreUnavailable
 from oxmill.store.plan import Plan
@@ -40,6 +40,7 @@ class Readers:
         """Perform a plan in this thread."""
         self._ensure_open()
         connection = self._take()
+        sound = True
         try:
             connection.execute("BEGIN")
             try:
@@ -47,11 +48,12 @@ class Readers:
             finally:
                 connection.rollback()
         except sqlite3.Error as error:
-            if is_broken(error):
-                connection.close()
+            sound = not is_broken(error)
             raise translated(error, str(self._place.path)) from error
+        except UnicodeEncodeError as error:
+            raise not_text(error) from error
         finally:
-            self._give_back(connection)
+            self._give_back(connection, sound=sound)
 
     @property
     def threads(self) -> ThreadPoolExecutor:
@@ -116,9 +118,9 @@ class Readers:
             self._leave()
             raise translated(error, str(self._place.path)) from error
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection, *, sound: bool) -> None:
         with self._calm:
-            if len(self._idle) < THREADS and not self._closed:
+            if sound and len(self._idle) < THREADS and not self._closed:
                 self._idle.append(connection)
             else:
                 connection.close()

@@ -13,7 +13,7 @@ from oxmill.model.job import Reason
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_settlements, clip, need
+from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 
@@ -66,6 +66,7 @@ class SqliteSettling:
 
     def _apply(self, changes: Changes, job: Standing, item: Settlement) -> None:
         error = clip(item.error, self._bounds.error_bytes)
+        reason = storable(item.reason, self._bounds.error_bytes)
         changes.finish_attempt(job, item.outcome.value, error)
         job.error = failure_text(error)
         if item.outcome in (Outcome.RETRY, Outcome.FAIL):
@@ -75,9 +76,9 @@ class SqliteSettling:
                 job.result = item.result
                 changes.end(job, State.SUCCEEDED, None)
             case Outcome.FAIL:
-                changes.end(job, State.FAILED, item.reason or Reason.REFUSED)
+                changes.end(job, State.FAILED, reason or Reason.REFUSED)
             case Outcome.CANCEL:
-                changes.end(job, State.CANCELLED, item.reason or job.reason or Reason.CANCELLED)
+                changes.end(job, State.CANCELLED, reason or job.reason or Reason.CANCELLED)
             case _ if job.cancel_requested:
                 changes.end(job, State.CANCELLED, job.reason)
             case Outcome.RETRY if job.failures >= job.max_attempts:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
-from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated
+from oxmill.drivers.sqlite.faults import is_broken, is_busy, not_text, translated
 from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
@@ -187,34 +187,33 @@ class Writer:
         return group
 
     def _together(self, session: Session, group: list[Turn]) -> bool:
-        """Perform and commit a group in the transaction that was begun; whether that worked."""
+        """Perform and commit a group in the transaction that was begun; whether it is settled. A
+        single turn always is, if only by its error."""
+        alone = len(group) == 1
+        committing = False
         try:
             for turn in group:
                 if not self._perform(session, turn):
                     session.rollback()
-                    return False
+                    return alone
+            committing = True
             session.commit()
         except sqlite3.Error as error:
             self._recover(error)
-            return False
+            if alone:
+                group[0].error = translated(error, self._path, committing=committing)
+            return alone
         return True
 
     def _alone(self, turn: Turn) -> None:
         """Perform one turn in a transaction of its own, so that its failure is its own."""
-        committing = False
         try:
             session = self._opened()
             self._begin(session)
-            if self._perform(session, turn):
-                committing = True
-                session.commit()
-            else:
-                session.rollback()
-        except sqlite3.Error as error:
-            self._recover(error)
-            turn.error = translated(error, self._path, committing=committing)
-        except OxmillError as error:
-            turn.error = error
+        except (sqlite3.Error, OxmillError) as error:
+            turn.error = self._told(error)
+        else:
+            self._together(session, [turn])
 
     def _perform(self, session: Session, turn: Turn) -> bool:
         """Perform one turn in the open transaction; whether what there is may be committed."""
@@ -225,16 +224,17 @@ class Writer:
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
-            turn.error = error
+            turn.error = not_text(error) if isinstance(error, UnicodeEncodeError) else error
             return session.connection.total_changes == before
         return True
 
     def _refuse(self, group: list[Turn], error: sqlite3.Error | OxmillError) -> None:
         for turn in group:
-            turn.error = (
-                translated(error, self._path) if isinstance(error, sqlite3.Error) else error
-            )
+            turn.error = self._told(error)
         deliver(group)
+
+    def _told(self, error: sqlite3.Error | OxmillError) -> OxmillError:
+        return translated(error, self._path) if isinstance(error, sqlite3.Error) else error
 
     def _give_back(self, group: list[Turn]) -> None:
         """This thread was interrupted while it led: others must not suffer from it."""

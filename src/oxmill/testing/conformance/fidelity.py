@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from oxmill.errors import BadInput, BadName, TooBig
-from oxmill.model.claim import Renew, Renewal
-from oxmill.model.info import ListQueues
-from oxmill.model.query import Cancel, Filter, Find
+from oxmill.model.claim import ClaimIds, Renew, Renewal
+from oxmill.model.info import EventsAfter, ListQueues
+from oxmill.model.query import Cancel, Filter, Find, Get
 from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.schedule import PutSchedules, Schedule
 from oxmill.model.settings import PutSettings, QueueSettings
-from oxmill.model.settlement import Failure, Outcome
+from oxmill.model.settlement import Failure, Outcome, Settle, Settlement
+from oxmill.model.token import Token
 from oxmill.model.unique import UniqueKey
+from oxmill.model.value import Value
 from oxmill.testing.conformance.world import World, by_id, new_job
 
 CONTENTS = {
@@ -246,6 +249,42 @@ async def test_text_that_is_not_text_is_refused(world: World, wrong: dict[str, A
         await world.enqueue(new_job("a"), new_job("b", **wrong))
 
     assert (await world.do(Find())).jobs == ()
+
+
+ODD = "half \ud800"
+ODD_QUESTIONS: dict[str, Value] = {
+    "get": Get(ids=(ODD,)),
+    "find by id": Find(filter=by_id(ODD)),
+    "find by queue": Find(filter=Filter(queues=(ODD,))),
+    "find by tag": Find(filter=Filter(tag=ODD)),
+    "find by field": Find(filter=Filter(fields={ODD: 1})),
+    "find by large field": Find(filter=Filter(fields={"f": 2**70})),
+    "find by far time": Find(filter=Filter(since=2**70)),
+    "queues": ListQueues(queues=(ODD,)),
+    "cancel": Cancel(filter=by_id(ODD)),
+    "cancel with reason": Cancel(filter=by_id("none-such"), reason=ODD, author=ODD),
+    "settle": Settle(items=(Settlement(id=ODD, token=Token(1, 1), outcome=Outcome.COMPLETE),)),
+    "settle with large token": Settle(
+        items=(Settlement(id="a", token=Token(2**70, 2**70), outcome=Outcome.COMPLETE),)
+    ),
+    "renew": Renew(items=(Renewal(id=ODD, token=Token(1, 1)),), lease=1_000_000),
+    "claim by id": ClaimIds(ids=(ODD,), lease=1_000_000, worker="w", nonce=1),
+    "events": EventsAfter(seq=2**70),
+}
+
+
+@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS.keys())
+async def test_an_odd_question_is_answered_or_refused_and_harms_nobody(
+    world: World, question: Value
+) -> None:
+    await world.enqueue("a")
+    before = await world.job("a")
+
+    with suppress(BadInput):
+        await world.do(question)
+
+    assert await world.job("a") == before
+    assert [job.id for job in await world.claim(9)] == ["a"]
 
 
 async def test_field_values_keep_their_type_and_size(world: World) -> None:

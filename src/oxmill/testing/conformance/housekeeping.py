@@ -25,8 +25,14 @@ from oxmill.testing.conformance.world import QUEUE, World, new_job
 
 
 def worker(worker_id: str = "w1", **traits: Any) -> WorkerInfo:
-    ordinary: dict[str, Any] = {"host": "h", "pid": 1, "version": "1", "queues": (QUEUE,)}
-    return WorkerInfo(**(ordinary | {"slots": 4} | traits), id=worker_id)
+    ordinary: dict[str, Any] = {
+        "host": "h",
+        "pid": 1,
+        "version": "1",
+        "queues": (QUEUE,),
+        "slots": 4,
+    }
+    return WorkerInfo(**(ordinary | traits), id=worker_id)
 
 
 async def beat(world: World, worker_id: str = "w1", ttl: float = 30, **traits: Any) -> Beaten:

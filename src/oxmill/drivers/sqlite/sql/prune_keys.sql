@@ -3,6 +3,6 @@
 DELETE FROM unique_keys
 WHERE key IN (
     SELECT key FROM unique_keys INDEXED BY unique_keys_used_up
-    WHERE live = 0 AND successor IS NULL AND (hold_until IS NULL OR hold_until <= :now)
+    WHERE live = 0 AND successor IS NULL AND hold_until <= :now
     LIMIT :most
 );

@@ -1,0 +1,158 @@
+"""The write-ahead log stays short, and only one process at a time works it into the database."""
+
+import logging
+import sqlite3
+from itertools import count
+
+import pytest
+from sqlite_stage import Store
+
+from oxmill.drivers.sqlite import checkpoint, housekeeping
+from oxmill.drivers.sqlite.connection import Place
+from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.drivers.sqlite.transport import SqliteTransport
+from oxmill.model.info import Prune
+from oxmill.model.query import Filter, Purge
+
+KIB = 1024
+
+
+@pytest.fixture
+def small(path, monkeypatch):
+    """A store whose log counts as long from 256 KiB on."""
+    driver = open_sqlite(path, mode="volatile")
+    place = Place(path, "volatile")
+    object.__setattr__(driver, "transport", SqliteTransport(place, lambda: 1, 256 * KIB))
+    monkeypatch.setattr(checkpoint, "_PAUSE", 0)
+    yield Store(driver, path)
+    driver.close()
+
+
+def fill(store, kib, numbers):
+    """Commit about this much."""
+    for _ in range(kib // 16):
+        store.enqueue(f"job-{next(numbers)}", payload=b"x" * 16 * KIB)
+
+
+def log_size(store):
+    return store.path.with_name("store.db-wal").stat().st_size
+
+
+def test_connections_do_not_checkpoint_by_themselves(small):
+    small.enqueue("a")
+    small.get("a")
+
+    for connection in (
+        small.writer._session.connection,
+        *small.driver.transport._readers._idle,
+    ):
+        assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+
+
+def test_the_log_stays_short(small):
+    numbers = count()
+    for _ in range(8):
+        fill(small, 512, numbers)
+        assert log_size(small) < 512 * KIB
+
+    assert small.counts() == {"waiting": next(numbers)}
+
+
+def test_every_process_sees_that_the_log_is_long(small):
+    numbers = count()
+    small.enqueue("first")
+    other = sqlite3.connect(small.path, isolation_level=None)
+    other.execute("PRAGMA wal_autocheckpoint = 0")
+    other.execute("CREATE TABLE foreign_data (x)")
+    other.execute("INSERT INTO foreign_data VALUES (zeroblob(400000))")
+    assert small.writer._checkpointer.due()
+
+    fill(small, 16, numbers)
+    fill(small, 16, numbers)
+
+    assert not small.writer._checkpointer.due()
+    other.close()
+
+
+def test_a_long_reader_is_named_and_the_log_shrinks_after_it(small, caplog):
+    numbers = count()
+    fill(small, 64, numbers)
+    reader = sqlite3.connect(small.path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM jobs").fetchone()
+
+    with caplog.at_level(logging.WARNING, "oxmill.sqlite"):
+        fill(small, 3_000, numbers)
+    pinned = log_size(small)
+    reader.execute("COMMIT")
+    reader.close()
+    fill(small, 512, numbers)
+
+    assert pinned > 2_000 * KIB
+    assert log_size(small) < 600 * KIB
+    warnings = [record.getMessage() for record in caplog.records]
+    assert 1 <= len(warnings) <= 3
+    assert "end long reads" in warnings[0]
+
+
+def test_our_own_reads_do_not_hold_the_log(small):
+    numbers = count()
+    for _ in range(6):
+        fill(small, 256, numbers)
+        small.get("job-0")
+        small.counts()
+
+    assert log_size(small) < 512 * KIB
+
+
+def test_a_checkpoint_waits_for_its_turn_among_all_writers(small, monkeypatch):
+    numbers = count()
+    seen = []
+
+    def watched(self, connection):
+        other = open_sqlite(small.path).transport._writer._turnstile
+        with pytest.raises(Exception, match="locked"):
+            other.enter(0)
+        other.close()
+        seen.append(connection.in_transaction)
+
+    monkeypatch.setattr(checkpoint.Checkpointer, "checkpoint", watched)
+    fill(small, 512, numbers)
+
+    assert seen
+    assert not any(seen)
+
+
+def test_newer_versions_checkpoint_by_themselves(path):
+    place = Place(path, "volatile", version=(3, 51, 3))
+    driver = open_sqlite(path, mode="volatile")
+    object.__setattr__(driver, "transport", SqliteTransport(place, lambda: 1))
+    store = Store(driver, path)
+    store.enqueue("a")
+
+    connection = store.writer._session.connection
+    assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
+    assert not store.writer._checkpointer.due()
+    driver.close()
+
+
+def test_closing_leaves_one_whole_file(store):
+    store.enqueue("a")
+    store.driver.close()
+
+    assert not store.path.with_name("store.db-wal").exists()
+    found = sqlite3.connect(store.path).execute("SELECT id FROM jobs").fetchall()
+    assert found == [("a",)]
+
+
+def test_the_file_shrinks_when_most_of_it_is_free(store, monkeypatch):
+    monkeypatch.setattr(housekeeping, "_SPARE_PAGES", 10)
+    store.enqueue(*(f"job-{number}" for number in range(300)), payload=b"x" * 8 * KIB)
+    store.driver.run(store.driver.steering.purge(Purge(filter=Filter())))
+    connection = store.writer._session.connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+
+    for _ in range(5):
+        store.driver.run(store.driver.housekeeping.prune(Prune()))
+
+    assert connection.execute("PRAGMA page_count").fetchone()[0] < pages / 2
