@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -21,11 +22,22 @@ def binary():
     return os.environ.get("REDIS_SERVER_UNDER_TEST") or shutil.which("redis-server")
 
 
-def free_port():
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_port(*beside):
+    """A port that nobody uses now, nor those so far `beside` it.
+
+    Below the range from which the kernel gives out ports, so that it is still free when a killed
+    server comes back.
+    """
+    while True:
+        port = random.randint(10_000, 29_999)
+        with contextlib.ExitStack() as probes:
+            try:
+                for each in (0, *beside):
+                    probe = probes.enter_context(socket.socket())
+                    probe.bind(("127.0.0.1", port + each))
+            except OSError:
+                continue
+            return port
 
 
 class Server:

@@ -1,15 +1,13 @@
 """A cluster of six nodes, and a primary kept by sentinels, while servers fail under load."""
 
-import random
 import shutil
-import socket
 import subprocess
 import time
 from itertools import count
 
 import pytest
 import redis
-from private_redis import Server, binary
+from private_redis import Server, binary, free_port
 from redis.crc import key_slot
 from test_redis_faults import Load, claim, do, enqueue, eventually, settle
 
@@ -24,19 +22,6 @@ from oxmill.testing.operations import plan_for
 
 pytestmark = pytest.mark.slow
 SHARDS = 4
-
-
-def port_pair():
-    """A port whose bus port, 10,000 above, is free as well."""
-    while True:
-        port = random.randint(20_000, 29_999)
-        with socket.socket() as one, socket.socket() as two:
-            try:
-                one.bind(("127.0.0.1", port))
-                two.bind(("127.0.0.1", port + 10_000))
-            except OSError:
-                continue
-            return port
 
 
 class Cluster:
@@ -54,7 +39,7 @@ class Cluster:
                 "yes",
                 "--appendfsync",
                 "everysec",
-                port=port_pair(),
+                port=free_port(10_000),  # its bus is 10,000 above
             )
             for number in range(6)
         ]

@@ -7,6 +7,7 @@ from typing import Final
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from oxmill.errors import (
+    BadInput,
     OutcomeUnknown,
     StoreError,
     StoreFull,
@@ -78,5 +79,17 @@ def _told(cause: BaseException) -> str:
     return str(cause) or type(cause).__name__
 
 
+def not_storable(odd: Exception) -> BadInput:
+    """A question that cannot even be written down."""
+    if isinstance(odd, UnicodeEncodeError):
+        return BadInput(
+            f"{odd.object[:40]!r} holds half a surrogate pair, which is not text; decode it "
+            f"properly first"
+        )
+    return BadInput(f"a number is out of range ({odd}); use one of 64 bits")
+
+
+ODD: Final = (UnicodeEncodeError, OverflowError)
+"""What packing raises for text that is not text and for numbers without bounds."""
 FAULTS: Final = (RedisError, OSError, EOFError)
 """What a broken connection may raise; time-outs are among them."""

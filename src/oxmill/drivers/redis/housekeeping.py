@@ -19,8 +19,10 @@ class RedisHousekeeping:
 
     @plan("sweep")
     def sweep(self, request: Sweep) -> Steps[Swept]:
-        """Do for all queues what a claim does for its own."""
-        replies = yield from self._space.everywhere(SWEEP, request.limit)
+        """Do for all queues what a claim does for its own, at most `bounds.cleanup_jobs` of each
+        kind at once."""
+        limit = min(request.limit, self._space.bounds.cleanup_jobs)
+        replies = yield from self._space.everywhere(SWEEP, limit)
         lapsed, poisoned, due, expired, more = (
             sum(column) for column in zip(*(reply[:5] for reply in replies), strict=True)
         )

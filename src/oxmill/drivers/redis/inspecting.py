@@ -28,11 +28,12 @@ from oxmill.model.settings import QueueSettings
 from oxmill.store.admission import check_find
 from oxmill.store.plan import Plan, Steps, ask, plan
 
-_LOOKS: Final = 16
+_LOOKS: Final = 64
 """Bounded steps that one find takes at most; a page may then be short."""
 _NUMBER_BYTES: Final = 6
 _NUMBERS: Final = 256**_NUMBER_BYTES
 """Numbers of arrival stay below this; a cursor is one of them, beyond those of the shards before."""
+_LAST_EVENT: Final = 2**63
 _QUEUES_AT_ONCE: Final = 200
 _JOBS_AT_ONCE: Final = 500
 _rule: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
@@ -113,6 +114,8 @@ class RedisInspecting:
     @plan("events_after", writes=False)
     def events_after(self, request: EventsAfter) -> Steps[tuple[Event, ...]]:
         """Events in order, without gaps or repeats."""
+        if request.seq >= _LAST_EVENT:
+            return ()
         entries = yield from self._space.events(request.seq, request.limit)
         return tuple(_event(number, words) for number, words in entries)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import Packed, exchange, is_stale, open_blocking, packed, read_all
+from oxmill.drivers.redis.link import Packed, Packer, exchange, is_stale, open_blocking, read_all
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -29,7 +29,8 @@ class Asked:
         self.writes = writes
         self.replies: list[Any] | None = None
         self.error: Exception | None = None
-        self.turn = threading.Event()
+        self.turn: threading.Event | None = None
+        """Set when it has been served or is to lead; who leads from the start needs none."""
         self.leads = False
         """Whether the caller is to take over the connection."""
 
@@ -41,10 +42,10 @@ class Lane:
     lead on. So a process under load has one connection and few round trips.
     """
 
-    def __init__(self, target: Target, address: Address, keys: Sequence[Sequence[bytes]]) -> None:
+    def __init__(self, target: Target, address: Address, packer: Packer) -> None:
         self._target = target
         self._address = address
-        self._keys = keys
+        self._pack = packer
         self._bound = target.options["socket_timeout"]
         self._reset()
 
@@ -60,12 +61,14 @@ class Lane:
         """The replies to all steps; they reach the server in this order."""
         if os.getpid() != self._pid:  # a forked child must not talk on its parent's socket
             self._reset()
-        mine = Asked([packed(step, self._keys) for step in steps], writes=writes)
+        mine = Asked([self._pack(step) for step in steps], writes=writes)
         with self._guard:
             self._pending.append(mine)
-            lead, self._led = not self._led, True
-        if not lead:
-            self._await_turn(mine)
+            if self._led:
+                mine.turn = threading.Event()
+            self._led = True
+        if mine.turn is not None:
+            self._await_turn(mine, mine.turn)
         if mine.replies is None and mine.error is None:
             self._serve(mine)
         if mine.error is not None:
@@ -73,8 +76,8 @@ class Lane:
         assert mine.replies is not None  # noqa: S101 - served, and without an error
         return mine.replies
 
-    def _await_turn(self, mine: Asked) -> None:
-        if mine.turn.wait(_PATIENCE * self._bound + 5):
+    def _await_turn(self, mine: Asked, turn: threading.Event) -> None:
+        if turn.wait(_PATIENCE * self._bound + 5):
             return
         with self._guard:
             if mine in self._pending and not mine.leads:
@@ -82,7 +85,7 @@ class Lane:
                 raise StoreUnavailable(
                     f"{self._target.shown} is busy: no turn came; nothing was written, try again"
                 )
-        mine.turn.wait()
+        turn.wait()
 
     def _serve(self, mine: Asked) -> None:
         """Send what has been asked, until it is one's own turn; then pass the lead on."""
@@ -92,15 +95,15 @@ class Lane:
                     batch, self._pending = self._pending[:_TOGETHER], self._pending[_TOGETHER:]
                 self._exchange(batch)
                 for each in batch:
-                    if each is not mine:
+                    if each.turn is not None:
                         each.turn.set()
         finally:
             with self._guard:
-                if self._pending:
-                    self._pending[0].leads = True
-                    self._pending[0].turn.set()
-                else:
-                    self._led = False
+                heir = self._pending[0] if self._pending else None
+                self._led = heir is not None
+                if heir is not None and heir.turn is not None:
+                    heir.leads = True
+                    heir.turn.set()
 
     def _exchange(self, batch: Sequence[Asked]) -> None:
         commands = [command for asked in batch for command in asked.commands]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +14,8 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
 
 from oxmill.drivers.redis.address import Address, Target
-from oxmill.drivers.redis.resp import pack_words
+from oxmill.drivers.redis.faults import ODD, not_storable
+from oxmill.drivers.redis.resp import join_packed, pack_words
 from oxmill.drivers.redis.script import Call, Command, Script
 
 Exchange = Generator[list[bytes], list[Any], list[Any]]
@@ -45,13 +46,33 @@ class Packed:
     """What it calls, if it calls one."""
 
 
-def packed(step: Call | Command, keys: Sequence[Sequence[bytes]]) -> Packed:
-    """A step as it goes over the wire. What cannot be packed is refused here, alone."""
-    if isinstance(step, Command):
-        return Packed(pack_words(step.words))
-    names, script = keys[step.shard], step.script
-    words = ("EVALSHA", script.sha, len(names), *names, *step.args)
-    return Packed(pack_words(words), script)
+class Packer:
+    """Packs steps; what all calls of a script on a shard start with is packed once."""
+
+    def __init__(self, keys: Sequence[Sequence[bytes]]) -> None:
+        self._keys = keys
+        self._starts: dict[tuple[str, int], tuple[int, bytes]] = {}
+
+    def __call__(self, step: Call | Command) -> Packed:
+        """A step as it goes over the wire. What cannot be packed is refused here, alone."""
+        if isinstance(step, Command):
+            return Packed(_sure(pack_words, step.words))
+        script, shard = step.script, step.shard
+        start = self._starts.get((script.name, shard))
+        if start is None:
+            names = self._keys[shard]
+            words = ("EVALSHA", script.sha, len(names), *names)
+            data = pack_words(words)
+            start = len(words), data[data.index(b"\n") + 1 :]
+            self._starts[script.name, shard] = start
+        return Packed(_sure(join_packed, *start, step.args), script)
+
+
+def _sure(pack: Callable[..., bytes], *args: Any) -> bytes:
+    try:
+        return pack(*args)
+    except ODD as odd:
+        raise not_storable(odd) from None
 
 
 def open_blocking(target: Target, address: Address) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import Packed, aread_all, exchange, open_async, packed
+from oxmill.drivers.redis.link import Packed, Packer, aread_all, exchange, open_async
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreUnavailable
 
@@ -32,10 +32,10 @@ class Asked:
 class LoopLane:
     """An async connection to one server, kept by one task that lives as long as the loop."""
 
-    def __init__(self, target: Target, address: Address, keys: Sequence[Sequence[bytes]]) -> None:
+    def __init__(self, target: Target, address: Address, packer: Packer) -> None:
         self._target = target
         self._address = address
-        self._keys = keys
+        self._pack = packer
         self._loop = asyncio.get_running_loop()
         self._pending: list[Asked] = []
         self._rung = asyncio.Event()
@@ -47,7 +47,7 @@ class LoopLane:
         """The replies to all steps; they reach the server in this order."""
         if self._keeper.done():
             self._keeper = self._loop.create_task(self._keep(), name="oxmill-redis")
-        commands = [packed(step, self._keys) for step in steps]
+        commands = [self._pack(step) for step in steps]
         asked = Asked(commands, self._loop.create_future(), writes=writes)
         self._pending.append(asked)
         self._rung.set()

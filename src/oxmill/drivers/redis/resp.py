@@ -21,5 +21,11 @@ def pack_in_python(words: tuple[Any, ...]) -> bytes:
     return b"".join(parts)
 
 
+def join_packed(count: int, prefix: bytes, words: tuple[Any, ...]) -> bytes:
+    """A command of which the first `count` words are packed already."""
+    rest = pack_words(words)
+    return b"*%d\r\n%b%b" % (count + len(words), prefix, rest[rest.index(b"\n") + 1 :])
+
+
 pack_words: Final[Callable[[tuple[Any, ...]], bytes]] = pack_in_c or pack_in_python
 """Packs one command; takes a third of the time when done in C."""

@@ -50,10 +50,12 @@ class Call(Step[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Command(Step[Any]):
-    """Ask the server of one shard something plain. A refusal is a reply too."""
+    """Ask the server of one shard something plain."""
 
     shard: int
     words: tuple[Any, ...]
+    refusable: bool = False
+    """Whether a refusal is a reply like any other."""
 
 
 ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))

@@ -40,8 +40,8 @@ class Space:
         return (yield from ask(Together(calls)))
 
     def commands(self, *words: Any) -> Steps[tuple[Any, ...]]:
-        """What the servers of all shards say to a plain command."""
-        steps = tuple(Command(shard, words) for shard in range(self.shards))
+        """What the servers of all shards say to a plain command; a refusal is a reply too."""
+        steps = tuple(Command(s, words, refusable=True) for s in range(self.shards))
         return (yield from ask(Together(steps)))
 
     def members(self, name: str) -> Steps[tuple[Any, ...]]:

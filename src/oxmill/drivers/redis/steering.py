@@ -25,6 +25,8 @@ from oxmill.store.admission import check_edit, check_rules, check_settings, stor
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _SETTING: Final = {RuleKind.PAUSE: "pause", RuleKind.BLOCK: "block", RuleKind.THROTTLE: "throttle"}
+_AT_ONCE: Final = 200
+"""Jobs that one script changes at most."""
 _LIFTING: Final = {
     RuleKind.PAUSE: "resume",
     RuleKind.BLOCK: "unblock",
@@ -108,12 +110,13 @@ class RedisSteering:
             edge = b""
             while not more:
                 left = request.limit - len(changed) - len(asked)
-                call = self._space.call(script, wanted, edge, left, *args, shard=shard)
+                step = min(left, _AT_ONCE)
+                call = self._space.call(script, wanted, edge, step, *args, shard=shard)
                 found_more, edge, some, gained, some_asked = yield from ask(call)
                 changed += some
                 asked += some_asked
                 queues.update(dict.fromkeys(gained))
-                more = bool(found_more)
+                more = bool(found_more) and step == left
                 if not edge:
                     break
         return Steered(

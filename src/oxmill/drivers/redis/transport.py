@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary
 from redis.exceptions import AskError, MovedError, ResponseError
 
 from oxmill.drivers.redis.address import Address, Target
-from oxmill.drivers.redis.faults import refused
+from oxmill.drivers.redis.faults import ODD, not_storable, refused
 from oxmill.drivers.redis.lane import Lane
+from oxmill.drivers.redis.link import Packer
 from oxmill.drivers.redis.loop_lane import LoopLane
 from oxmill.drivers.redis.places import places_for
 from oxmill.drivers.redis.script import Call, Command
@@ -35,9 +36,11 @@ class RedisTransport:
         self, target: Target, keys: Sequence[Sequence[bytes]], *, replicas: int = 0
     ) -> None:
         self._target = target
-        self._keys = keys
+        self._packer = Packer(keys)
         self._replicas = replicas
         self._places = places_for(target, keys)
+        self._alone = target.kind == "single" and not replicas
+        """Whether there is one server and nothing to wait for after its answer."""
         self._guard = threading.Lock()
         self._lanes: dict[Address, Lane] = {}
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Address, LoopLane]] = (
@@ -53,6 +56,8 @@ class RedisTransport:
                 step = steps.send(reply)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
+            except ODD as odd:
+                raise not_storable(odd) from None
             calls = _flat(step)
             reply = _shape(step, iter(self._perform(calls, writes=plan.writes)))
 
@@ -65,6 +70,8 @@ class RedisTransport:
                 step = steps.send(reply)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
+            except ODD as odd:
+                raise not_storable(odd) from None
             calls = _flat(step)
             reply = _shape(step, iter(await self._aperform(calls, writes=plan.writes)))
 
@@ -86,6 +93,8 @@ class RedisTransport:
     # --- blocking ----------------------------------------------------------------------------
 
     def _perform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._alone:
+            return self._checked(calls, self._lane(self._target.seeds[0]).ask(calls, writes=writes))
         replies: list[Any] = [None] * len(calls)
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
@@ -118,17 +127,22 @@ class RedisTransport:
         *,
         writes: bool,
     ) -> None:
-        with self._guard:
-            lane = self._lanes.get(address)
-            if lane is None:
-                lane = self._lanes[address] = Lane(self._target, address, self._keys)
         try:
-            got = lane.ask(self._with_wait(calls, part, writes=writes), writes=writes)
+            got = self._lane(address).ask(
+                self._with_wait(calls, part, writes=writes), writes=writes
+            )
         except StoreError:
             for place in part:
                 self._places.forget(calls[place].shard)
             raise
         self._store(got, part, replies)
+
+    def _lane(self, address: Address) -> Lane:
+        lane = self._lanes.get(address)
+        if lane is None:
+            with self._guard:
+                lane = self._lanes.setdefault(address, Lane(self._target, address, self._packer))
+        return lane
 
     def _follow(
         self, calls: Sequence[Call | Command], replies: list[Any], left: list[int], *, writes: bool
@@ -137,7 +151,7 @@ class RedisTransport:
         for place in left:
             reply = replies[place]
             if isinstance(reply, AskError):
-                lane = Lane(self._target, (reply.host, reply.port), self._keys)
+                lane = Lane(self._target, (reply.host, reply.port), self._packer)
                 try:
                     asking = Command(calls[place].shard, ("ASKING",))
                     got = lane.ask([asking, calls[place]], writes=writes)
@@ -148,6 +162,9 @@ class RedisTransport:
     # --- async -------------------------------------------------------------------------------
 
     async def _aperform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._alone:
+            lane = self._loop_lane(self._target.seeds[0])
+            return self._checked(calls, await lane.ask(calls, writes=writes))
         replies: list[Any] = [None] * len(calls)
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
@@ -191,13 +208,16 @@ class RedisTransport:
 
     def _loop_lane(self, address: Address) -> LoopLane:
         loop = asyncio.get_running_loop()
+        lanes = self._loops.get(loop)
+        if lanes is not None and address in lanes:
+            return lanes[address]
         with self._guard:
             lanes = self._loops.get(loop)
             if lanes is None:
                 lanes = self._loops[loop] = {}
             lane = lanes.get(address)
             if lane is None:
-                lane = lanes[address] = LoopLane(self._target, address, self._keys)
+                lane = lanes[address] = LoopLane(self._target, address, self._packer)
             return lane
 
     # --- both --------------------------------------------------------------------------------
@@ -241,7 +261,7 @@ class RedisTransport:
 
     def _checked(self, calls: Sequence[Call | Command], replies: list[Any]) -> list[Any]:
         for call, reply in zip(calls, replies, strict=True):
-            if isinstance(reply, Exception) and isinstance(call, Call):
+            if isinstance(reply, Exception) and (isinstance(call, Call) or not call.refusable):
                 raise refused(self._target.shown, reply)
         return replies
 

@@ -6,7 +6,7 @@
 -- (name, value, …), since, before.
 local candidates
 do
-  local PAGES_AT_ONCE, ENTRIES_AT_ONCE = 8, 1000
+  local PAGES_AT_ONCE, ENTRIES_AT_ONCE = 2, 500
   local ids_at, filter = cmsgpack.unpack_one(ARGV[3], 0)
   local wanted_ids
   while ids_at >= 0 and ids_at < #ARGV[3] do
@@ -107,7 +107,7 @@ do
   end
 
   -- Up to `limit` matching jobs that fit, whether another follows among those looked at, and where
-  -- to go on; '' at the end.
+  -- to go on: behind the last of them, or behind what was looked at; '' at the end.
   candidates = function(limit, down, fit)
     local source = wanted_ids and seqs_by_ids or filter.fields and seqs_by_field or seqs_by_arrival
     local seqs, edge = source(ARGV[4], down)
@@ -116,7 +116,7 @@ do
     for _, seq in ipairs(seqs) do
       local job = load(seq)
       if job and matches(job) and (not fit or fit(job)) then
-        if #found == limit then return found, true, '' end
+        if #found == limit then return found, true, limit > 0 and found[limit].seq or ARGV[4] end
         found[#found + 1] = job
       end
     end
