@@ -538,3 +538,39 @@ def test_tls_is_spoken_and_checked(own, tmp_path):
         enqueue(wary, "b")
     trusting.close()
     wary.close()
+
+
+def test_an_interrupted_leader_leaves_nobody_waiting(driver, monkeypatch):
+    enqueue(driver, "a")
+    lane = next(iter(driver.transport._lanes.values()))
+    entered, go = threading.Event(), threading.Event()
+    true_exchange = lane._exchange
+
+    def interrupted(batch):
+        monkeypatch.setattr(lane, "_exchange", true_exchange)
+        entered.set()
+        go.wait(10)
+        for asked in batch:
+            asked.error = KeyboardInterrupt()
+        raise KeyboardInterrupt
+
+    outcomes = []
+
+    def ask():
+        try:
+            outcomes.append(do(driver, Get(ids=("a",))))
+        except KeyboardInterrupt:
+            outcomes.append("interrupted")
+
+    monkeypatch.setattr(lane, "_exchange", interrupted)
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads[0].start()
+    assert entered.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    go.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert len(outcomes) == 4
+    assert outcomes.count("interrupted") == 1

@@ -99,6 +99,8 @@ class RedisDoorbell(LocalDoorbell):
     def close(self) -> None:
         """Let go of the socket and the thread; bells still open only time out."""
         self._closed.set()
+        if os.getpid() != self._pid:  # the socket and the thread are the parent's
+            return
         self._cut()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():

@@ -93,10 +93,12 @@ class Lane:
             while mine.replies is None and mine.error is None:
                 with self._guard:
                     batch, self._pending = self._pending[:_TOGETHER], self._pending[_TOGETHER:]
-                self._exchange(batch)
-                for each in batch:
-                    if each.turn is not None:
-                        each.turn.set()
+                try:
+                    self._exchange(batch)
+                finally:
+                    for each in batch:
+                        if each.turn is not None:
+                            each.turn.set()
         finally:
             with self._guard:
                 heir = self._pending[0] if self._pending else None
