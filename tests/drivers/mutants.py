@@ -40,6 +40,7 @@ from oxmill.testing.conformance import concurrency as concurrency_tests
 from oxmill.testing.conformance import doorbell as doorbell_tests
 from oxmill.testing.conformance import fidelity as fidelity_tests
 from oxmill.testing.conformance import following as following_tests
+from oxmill.testing.conformance import housekeeping as housekeeping_tests
 from oxmill.testing.conformance import inspecting as inspecting_tests
 from oxmill.testing.conformance import leases as lease_tests
 from oxmill.testing.conformance import redriving as redriving_tests
@@ -135,7 +136,10 @@ def the_clock_decides(right):
     return wrong
 
 
-@mutant((settling, "held_by"))
+@mutant(
+    (settling, "held_by"),
+    found_by=lease_tests.test_a_holder_that_finished_before_anyone_claims_is_heard,
+)
 def a_lapsed_holder_that_finished_is_not_heard(right):
     return lambda world, r, token: r.state is State.RUNNING and right(world, r, token)
 
@@ -172,7 +176,9 @@ def a_second_thought_wins(right):
     return wrong
 
 
-@mutant((claiming, "_renew_one"))
+@mutant(
+    (claiming, "_renew_one"), found_by=lease_tests.test_the_superseded_holder_is_told_so_on_renewal
+)
 def a_stale_renewal_is_accepted(right):
     def wrong(world, item, lease, now):
         there = world.jobs.get(item.id)
@@ -194,7 +200,10 @@ def a_lost_lease_saves_its_progress(right):
     return wrong
 
 
-@mutant((steering, "_redrive_one"))
+@mutant(
+    (steering, "_redrive_one"),
+    found_by=redriving_tests.test_the_attempt_number_goes_on_and_history_is_kept,
+)
 def a_redrive_starts_the_attempts_anew(right):
     def wrong(world, record, now):
         done = right(world, record, now)
@@ -261,7 +270,10 @@ def a_crash_is_a_failure(right):
     return wrong
 
 
-@mutant((World, "lapse"))
+@mutant(
+    (World, "lapse"),
+    found_by=cancelling_tests.test_a_lapsed_lease_ends_as_cancelled_by_the_next_claim,
+)
 def who_was_asked_to_stop_runs_again_after_a_crash(right):
     def wrong(self, record):
         record.cancel_requested = False
@@ -415,7 +427,11 @@ def keys_are_ignored(right):
     return lambda self, now: False
 
 
-@mutant((Claimant, "taken"))
+@mutant(
+    (Claimant, "taken"),
+    found_by=unique_tests.test_a_key_may_be_held_for_a_time_even_after_the_end,
+    state=State.SUCCEEDED,
+)
 def the_time_of_a_key_is_ignored(right):
     return lambda self, now: self.live or self.successor is not None
 
@@ -531,7 +547,10 @@ def jobs_are_pruned_early(right):
     return wrong
 
 
-@mutant((steering, "_redrive_one"))
+@mutant(
+    (steering, "_redrive_one"),
+    found_by=redriving_tests.test_a_failed_job_waits_again_with_fresh_counts,
+)
 def a_redrive_keeps_the_failures(right):
     def wrong(world, record, now):
         failures = record.failures
@@ -569,7 +588,10 @@ def an_unchanged_schedule_starts_anew(right):
     return wrong
 
 
-@mutant((housekeeping, "_order"))
+@mutant(
+    (housekeeping, "_order"),
+    found_by=housekeeping_tests.test_a_worker_learns_the_newest_order_with_its_beat,
+)
 def orders_reach_nobody(right):
     def wrong(world, request):
         before = {name: presence.command for name, presence in world.workers.items()}

@@ -1,4 +1,4 @@
-"""Made-up stories run the same on every driver and on the reference."""
+"""The reference agrees with itself through both faces, breaks no law, and gets everything done."""
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings

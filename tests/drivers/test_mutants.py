@@ -11,7 +11,8 @@ from oxmill.drivers.memory.driver import open_memory
 from oxmill.testing.clock import VirtualClock
 from oxmill.testing.conformance.world import World
 from oxmill.testing.face import Face
-from oxmill.testing.machine import Disagreement, machine_for
+from oxmill.testing.lockstep import Disagreement
+from oxmill.testing.machine import machine_for
 
 # Bugs are found within the first few dozen stories; the rest is margin for stories that change
 # when the machine does. Nothing is shrunk: it is enough to know that it was found.

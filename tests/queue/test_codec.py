@@ -288,7 +288,8 @@ def test_an_annotation_that_cannot_be_read_is_explained():
 def result_through(fn, value):
     task = task_of(fn)
     codec = task._codec
-    return codec.unpack_result(task.encode_result(value))
+    data = task.encode_result(value)
+    return None if data is None else codec.unpack_result(data)
 
 
 def test_a_result_comes_back_as_the_return_annotation_says():
@@ -307,8 +308,7 @@ def test_signals_are_no_part_of_the_result_type():
 def test_nothing_is_a_result_too():
     def work() -> None: ...
 
-    assert task_of(work).encode_result(None) == b"null"
-    assert result_through(work, None) is None
+    assert task_of(work).encode_result(None) is None
 
 
 def test_a_result_that_cannot_be_stored_is_refused():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from oxmill.model.job import NewJob
@@ -28,8 +28,7 @@ class Caller(Protocol[R_co]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[R_co]):
+class Call(msgspec.Struct, Generic[R_co], frozen=True):
     """One call of a task as a value: for `enqueue_many`, `load`, `cron` and `every`.
 
     Its arguments are checked and written; each enqueue of it makes a job of its own.

@@ -7,14 +7,25 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 from oxmill.errors import WrongContext
 from oxmill.model.job import NewJob
+from oxmill.queue.enqueueing import Receipt
 from oxmill.queue.talk import Talk, ahold, hold
 from oxmill.store.driver import Driver
 
+if TYPE_CHECKING:
+    from oxmill.queue.gathering import Gathering
+
 T = TypeVar("T")
+
+
+def asyncio_of_caller() -> ModuleType:
+    """The asyncio module: whoever awaits has imported it, and who does not need not pay for it."""
+    return sys.modules["asyncio"]
 
 
 class Client:
@@ -33,6 +44,8 @@ class Client:
         self._left_behind: list[Driver] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._gatherings: WeakKeyDictionary[object, Gathering] = WeakKeyDictionary()
+        """event loop → its enqueues on their way."""
 
     @property
     def driver(self) -> Driver:
@@ -64,12 +77,25 @@ class Client:
 
     async def awaiting(self, talk: Callable[[Driver], Talk[T]]) -> T:
         """Hold a conversation without blocking the event loop."""
+        driver = await self._adriver()
+        return await ahold(driver, talk(driver))
+
+    async def store(self, job: NewJob) -> Receipt:
+        """Store one job without blocking the event loop, together with those of other callers."""
+        await self._adriver()
+        loop = asyncio_of_caller().get_running_loop()
+        gathering = self._gatherings.get(loop)
+        if gathering is None:
+            from oxmill.queue.gathering import Gathering  # noqa: PLC0415 - it imports asyncio
+
+            gathering = self._gatherings[loop] = Gathering(lambda: self.driver)
+        return await gathering.store(job)
+
+    async def _adriver(self) -> Driver:
         driver = self._lent or self._driver
         if driver is None or self._pid != os.getpid():
-            import asyncio  # noqa: PLC0415 - whoever awaits this has imported it
-
-            driver = await asyncio.to_thread(lambda: self.driver)
-        return await ahold(driver, talk(driver))
+            driver = await asyncio_of_caller().to_thread(lambda: self.driver)
+        return driver
 
     @contextmanager
     def lend(self, driver: Driver) -> Iterator[None]:

@@ -25,7 +25,7 @@ class Receipt(NamedTuple):
 def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
     """All jobs are stored, or none; a taken key or id raises if the caller asked to be told."""
     answers, repeated = yield from store_jobs(driver, jobs)
-    return [_receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
+    return [receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
 
 
 def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enqueued, ...], bool]]:
@@ -40,7 +40,8 @@ def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enque
     return (yield plan), True
 
 
-def _receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
+def receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
+    """What became of a job, or the error that the caller asked for."""
     match answer.verdict:
         case Verdict.CREATED:
             return Receipt(answer, created=True)

@@ -23,8 +23,6 @@ from oxmill.rules.unique import argument_key, given_key, unique_key
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
-_NOTHING: Final = b"null"
-
 
 class BaseTask(Generic[P, R_co]):
     """A function whose calls can be enqueued, with the function's own signature."""
@@ -66,9 +64,8 @@ class BaseTask(Generic[P, R_co]):
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
-        jobs = (self.client.admit(self.new_job(args, kwargs, self.client.new_id())),)
-        receipts = await self.client.awaiting(lambda driver: enqueue_jobs(driver, jobs))
-        return self.handle(receipts[0])
+        job = self.client.admit(self.new_job(args, kwargs, self.client.new_id()))
+        return self.handle(await self.client.store(job))
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
         """The call as a value: its arguments are checked, nothing is enqueued yet."""
@@ -116,9 +113,9 @@ class BaseTask(Generic[P, R_co]):
         """The arguments to run the function with; `BadArguments` if they do not fit it."""
         return self._codec.unpack(payload)
 
-    def encode_result(self, value: Any) -> bytes:
-        """The result as stored; `BadArguments` if it cannot be."""
-        return _NOTHING if value is None else self._codec.pack_result(value)
+    def encode_result(self, value: Any) -> bytes | None:
+        """The result as stored, nothing for `None`; `BadArguments` if it cannot be."""
+        return None if value is None else self._codec.pack_result(value)
 
     def read_result(self, record: Record) -> Any:
         """A job's result, by the function's return annotation."""

@@ -43,34 +43,22 @@ def check_name(kind: str, name: str, limit: int) -> None:
 
 def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> None:
     """Refuse a batch that cannot be stored faithfully."""
-    seen_names: set[str] = set()
+    checked: set[tuple[object, ...]] = set()
     count = 0
     for job in jobs:
         count += 1
         check_name("job id", job.id, bounds.id_bytes)
-        for kind, name in (("queue name", job.queue), ("task name", job.task)):
-            if name not in seen_names:
-                check_name(kind, name, bounds.name_bytes)
-                seen_names.add(name)
         if len(job.payload) > bounds.payload_bytes:
             raise TooBig(
                 f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
                 f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
             )
-        _check_priority(job.priority)
-        if (
-            job.delay
-            or job.run_at is not None
-            or job.expires_in is not None
-            or job.keep is not None
-            or job.timeout is not None
-        ):
-            _check_times(job)
-        if job.max_attempts < 1 or job.crash_limit < 1:
-            raise BadInput(
-                f"job {job.id}: max_attempts and crash_limit must be at least 1, "
-                f"not {job.max_attempts} and {job.crash_limit}"
-            )
+        # Jobs of one task have these in common: a batch pays for their check once.
+        times = (job.delay, job.run_at, job.expires_in, job.keep, job.timeout)
+        terms = (job.queue, job.task, job.priority, job.max_attempts, job.crash_limit, times)
+        if terms not in checked:
+            _check_terms(job, bounds)
+            checked.add(terms)
         if job.group is not None or job.unique is not None or job.fields or job.tags:
             _check_labels(job, bounds)
         if job.headers or not job.content_type.isascii():
@@ -81,6 +69,18 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
             f"Use enqueue_many, which cuts any number into batches"
+        )
+
+
+def _check_terms(job: NewJob, bounds: Bounds) -> None:
+    check_name("queue name", job.queue, bounds.name_bytes)
+    check_name("task name", job.task, bounds.name_bytes)
+    _check_priority(job.priority)
+    _check_times(job)
+    if job.max_attempts < 1 or job.crash_limit < 1:
+        raise BadInput(
+            f"job {job.id}: max_attempts and crash_limit must be at least 1, "
+            f"not {job.max_attempts} and {job.crash_limit}"
         )
 
 
@@ -210,11 +210,14 @@ def need(able: Capability, wanted: Capability, what: str) -> None:
 
 
 def clip(failure: Failure | None, limit: int) -> Failure | None:
-    """An error that fits: the message's start and the traceback's end say most."""
-    if failure is None or len(failure.message) + len(failure.traceback) < limit // 4:
+    """An error that fits and is text: the message's start and the traceback's end say most."""
+    if failure is None:
+        return None
+    whole = failure.type + failure.message + failure.traceback
+    if whole.isascii() and len(whole) < limit // 4:
         return failure
     return Failure(
-        type=failure.type[:200],
+        type=_fit(failure.type[:200], limit // 8),
         message=_fit(failure.message, limit // 4),
         traceback=_fit(failure.traceback, limit // 2, tail=True),
     )

@@ -19,6 +19,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
+import msgspec
+
 R = TypeVar("R")
 T = TypeVar("T")
 A = TypeVar("A")
@@ -43,8 +45,7 @@ def ask(step: Step[R]) -> Steps[R]:
     return cast("R", reply)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(Generic[T]):
+class Plan(msgspec.Struct, Generic[T], frozen=True):
     """One atomic operation, ready to be performed.
 
     `writes` is false for plans that only read: they may run beside the writer.

@@ -25,7 +25,7 @@ from oxmill.model.token import Token
 from oxmill.model.unique import OnConflict, UniqueKey, Until
 from oxmill.model.value import Micros
 from oxmill.store.plan import together
-from oxmill.testing.machine import Lockstep
+from oxmill.testing.lockstep import Lockstep
 
 Lease = tuple[str, Token]
 Content = dict[str, Any]
@@ -322,12 +322,12 @@ class Scheduling(Lockstep):
 class Housekeeping(Lockstep):
     """Time passes, something unattended sweeps, and people look."""
 
-    @rule(length=seconds(0, 1, 2, 3))
+    @rule(length=seconds(0, 1, 2, 3, 1, 2, 3, -9))
     def pass_time(self, length: Micros) -> None:
-        """The store's clock goes on."""
+        """The store's clock goes on, or, rarely, is stepped back."""
         self.clock.advance(length)
 
-    @rule(request=st.sampled_from((Sweep(), Prune())))
+    @rule(request=st.sampled_from((Sweep(), Sweep(limit=1), Prune(), Prune(limit=1))))
     def tidy(self, request: Any) -> None:
         """See to what nobody claims, and forget what has been kept long enough."""
         self.ask(request)

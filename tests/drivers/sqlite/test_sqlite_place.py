@@ -94,8 +94,9 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(path):
     before = path.read_bytes()
     driver = open_sqlite(path)
 
-    with pytest.raises(StoreRefused, match="not a SQLite database"):
-        driver.run(driver.installing.migrate(Migrate()))
+    for plan in (driver.installing.migrate(Migrate()), driver.inspecting.find(Find())):
+        with pytest.raises(StoreRefused, match="not a SQLite database"):
+            driver.run(plan)
 
     driver.close()
     assert path.read_bytes() == before

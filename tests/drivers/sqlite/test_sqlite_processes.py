@@ -45,6 +45,15 @@ def test_four_processes_win_each_job_once(store):
     assert store.counts() == {"succeeded": 4 * 60 * 5 + 1}
 
 
+def test_many_processes_may_be_the_first(path):
+    with ExitStack() as stack:
+        names = [f"process-{number}" for number in range(6)]
+        processes = [stack.enter_context(child("enqueue", path, name)) for name in names]
+        first = [process.stdout.readline().strip() for process in processes]
+
+    assert first == [f"{name}-0" for name in names]
+
+
 def in_child(act):
     """Fork, act in the child, and give its exit status."""
     pid = os.fork()

@@ -6,6 +6,7 @@ Where no socket can be made it looks more often.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import selectors
 import socket
@@ -157,13 +158,31 @@ class SqliteDoorbell(LocalDoorbell):
     def _start_anew(self) -> None:
         self._guard = threading.Lock()
         self._listener: Listener | None = None
+        self._outbox: dict[asyncio.AbstractEventLoop, set[str]] = {}
+        """Topics that other processes hear of before the loop's next turn is over."""
         self._peers = Peers(meeting_place(self._place.path)) if self._sockets else None
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens to one of the topics, here and elsewhere."""
         topics = list(topics)
         self.ring_here(topics)
-        if topics and self._peers is not None:
+        if not topics or self._peers is None:
+            return
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - the cheap way to ask
+        if loop is None:
+            self._nudge(topics)
+        elif (waiting := self._outbox.get(loop)) is not None:
+            waiting.update(topics)
+        else:
+            # A hundred callers whose jobs were committed together are heard of in one nudge.
+            self._outbox[loop] = set(topics)
+            loop.call_soon(self._empty_outbox, loop)
+
+    def _empty_outbox(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._nudge(self._outbox.pop(loop, ()))
+
+    def _nudge(self, topics: Iterable[str]) -> None:
+        if self._peers is not None:
             listener = self._listener
             self._peers.nudge(topics, None if listener is None else listener.ear)
 

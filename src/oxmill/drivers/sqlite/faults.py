@@ -43,12 +43,18 @@ def is_broken(error: sqlite3.Error) -> bool:
     return primary_code(error) in _BROKEN
 
 
-def not_text(error: UnicodeEncodeError) -> BadInput:
-    """The error for text that cannot be stored because it is none."""
-    return BadInput(
-        f"{error.object[:40]!r} holds half a surrogate pair, which is not text; decode it properly "
-        f"first. Nothing was written"
-    )
+def unstorable(error: Exception) -> Exception:
+    """The error for a parameter that SQLite cannot hold; other errors as they are."""
+    match error:
+        case UnicodeEncodeError(object=text):
+            return BadInput(
+                f"{text[:40]!r} holds half a surrogate pair, which is not text; decode it properly "
+                f"first. Nothing was written"
+            )
+        case OverflowError():
+            return BadInput("a number does not fit into 64 bits; nothing was written")
+        case _:
+            return error
 
 
 def translated(error: sqlite3.Error, path: str, *, committing: bool = False) -> StoreError:

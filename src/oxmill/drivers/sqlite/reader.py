@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from oxmill.drivers.sqlite.connection import Place, connect
-from oxmill.drivers.sqlite.faults import is_broken, not_text, translated
+from oxmill.drivers.sqlite.faults import is_broken, translated, unstorable
 from oxmill.drivers.sqlite.session import perform
 from oxmill.errors import StoreUnavailable
 from oxmill.store.plan import Plan
@@ -50,8 +50,8 @@ class Readers:
         except sqlite3.Error as error:
             sound = not is_broken(error)
             raise translated(error, str(self._place.path)) from error
-        except UnicodeEncodeError as error:
-            raise not_text(error) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise unstorable(error) from error
         finally:
             self._give_back(connection, sound=sound)
 

@@ -11,7 +11,6 @@ from typing import Final, TypeVar, cast
 from oxmill.drivers.sqlite.checkpoint import LOG_BYTES, Checkpointer
 from oxmill.drivers.sqlite.connection import Place, connect, refuse_old, use_log
 from oxmill.drivers.sqlite.faults import translated
-from oxmill.drivers.sqlite.filesystem import prepare_place
 from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.migrating import migrate
 from oxmill.drivers.sqlite.reader import Readers
@@ -89,7 +88,6 @@ class SqliteTransport:
         """The writer's connection to a file that is there, safe and up to date."""
         self._refuse_bad_fork()
         refuse_old(self._place.version)
-        prepare_place(self._place.path)
         connection = connect(self._place)
         try:
             use_log(connection, self._place)

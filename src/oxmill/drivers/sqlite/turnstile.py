@@ -31,16 +31,21 @@ class Turnstile:
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + "-lock")
         self._handle: int | None = None
+        self._entered = 0
 
     def enter(self, seconds: float) -> None:
-        """Wait for one's turn, at most this long."""
+        """Wait for one's turn, at most this long. Who is through may enter again."""
         if fcntl is None:
+            return
+        if self._entered:
+            self._entered += 1
             return
         handle = self._opened()
         start = time.monotonic()
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._entered = 1
                 return
             except BlockingIOError:
                 waited = time.monotonic() - start
@@ -52,8 +57,11 @@ class Turnstile:
             time.sleep(next((nap for limit, nap in _PATIENCE if waited < limit), _SHORTEST))
 
     def leave(self) -> None:
-        """Let the next one through."""
-        if fcntl is not None and self._handle is not None:
+        """Let the next one through, once one has left as often as one has entered."""
+        if fcntl is None or self._handle is None:
+            return
+        self._entered -= 1
+        if not self._entered:
             fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def close(self) -> None:

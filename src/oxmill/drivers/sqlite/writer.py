@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Final
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
-from oxmill.drivers.sqlite.faults import is_broken, is_busy, not_text, translated
+from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated, unstorable
+from oxmill.drivers.sqlite.filesystem import prepare_place
 from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
@@ -46,7 +47,7 @@ class Writer:
         self._turnstile = Turnstile(self._checkpointer.place.path)
         self._line: deque[Turn] = deque()
         self._lock = threading.Lock()
-        self._thread_lock = threading.Lock()
+        self._door = threading.Lock()
         self._thread: threading.Thread | None = None
         self._summons = Signal()
 
@@ -74,12 +75,15 @@ class Writer:
         """Open the database if that has not happened yet."""
         if self._session is None:
             with self._lock:
-                self._opened()
+                try:
+                    self._opened()
+                except sqlite3.Error as error:
+                    raise translated(error, self._path) from error
 
     def close(self) -> None:
         """Perform what was accepted, then let go of thread and connection."""
-        self._closed = True
-        with self._thread_lock:
+        with self._door:
+            self._closed = True
             thread, self._thread = self._thread, None
         if thread is not None:
             self._summons.give()
@@ -113,9 +117,10 @@ class Writer:
     # --- leading -------------------------------------------------------------------------------
 
     def _enter(self, turn: Turn) -> None:
-        if self._closed:
-            raise StoreUnavailable(f"{self._path} was closed; open it again")
-        self._line.append(turn)
+        with self._door:
+            if self._closed:
+                raise StoreUnavailable(f"{self._path} was closed; open it again")
+            self._line.append(turn)
 
     def _lead(self) -> None:
         """Commit everything in line. The lock is held; it is released here."""
@@ -138,7 +143,7 @@ class Writer:
 
     def _summon(self) -> None:
         if self._thread is None:
-            with self._thread_lock:
+            with self._door:
                 if self._thread is None and not self._closed:
                     self._thread = threading.Thread(
                         target=self._serve, name="oxmill-sqlite-writer", daemon=True
@@ -148,13 +153,11 @@ class Writer:
 
     def _serve(self) -> None:
         """The life of the writer's own thread, which leads for callers that must not block."""
-        while True:
+        while not self._closed:
             self._summons.wait()
-            if self._line:
+            while self._line:
                 self._lock.acquire()
                 self._lead()
-            elif self._closed:
-                return
 
     # --- committing ----------------------------------------------------------------------------
 
@@ -224,7 +227,7 @@ class Writer:
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
-            turn.error = not_text(error) if isinstance(error, UnicodeEncodeError) else error
+            turn.error = unstorable(error)
             return session.connection.total_changes == before
         return True
 
@@ -273,7 +276,13 @@ class Writer:
 
     def _opened(self) -> Session:
         if self._session is None:
-            connection = self._open()
+            prepare_place(self._checkpointer.place.path)
+            # One process at a time installs, migrates and switches to the write-ahead log.
+            self._turnstile.enter(PATIENCE)
+            try:
+                connection = self._open()
+            finally:
+                self._turnstile.leave()
             self._checkpointer.watch(connection)
             self._session = Session(connection)
         return self._session

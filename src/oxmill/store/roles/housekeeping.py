@@ -9,7 +9,8 @@ from oxmill.store.plan import Plan
 
 
 class Housekeeping(Protocol):
-    """Bounded steps, safe when several run at once; killing one halfway harms nothing."""
+    """Bounded steps, what is longest overdue first; safe when several run at once; killing one
+    halfway harms nothing."""
 
     def sweep(self, request: Sweep, /) -> Plan[Swept]:
         """Do for all queues what a claim does for its own: take back lapsed leases, let due jobs
