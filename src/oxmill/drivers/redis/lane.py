@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
@@ -15,6 +16,8 @@ from oxmill.errors import StoreUnavailable
 
 _TOGETHER: Final = 200
 """Calls that may share one round trip."""
+_FRESH: Final = 0.1
+"""Seconds for which a connection that has answered is taken to be alive without a look."""
 _PATIENCE: Final = 3.0
 """How many time-outs a caller waits for its turn."""
 
@@ -56,6 +59,7 @@ class Lane:
         self._led = False
         self._connection: Any = None
         self._loaded: set[str] = set()
+        self._used = 0.0
 
     def ask(self, steps: Sequence[Call | Command], *, writes: bool) -> list[Any]:
         """The replies to all steps; they reach the server in this order."""
@@ -137,6 +141,7 @@ class Lane:
             for asked in batch:
                 asked.error = cut_off(self._target.shown, fault, writes=asked.writes)
             raise
+        self._used = monotonic()
         at = 0
         for asked in batch:
             asked.replies = replies[at : at + len(asked.commands)]
@@ -145,6 +150,8 @@ class Lane:
     def _ready(self) -> Any:
         """A connection that shows signs of life."""
         if self._connection is not None:
+            if monotonic() - self._used < _FRESH:
+                return self._connection
             if not is_stale(self._connection):
                 try:
                     self._connection.check_health()
