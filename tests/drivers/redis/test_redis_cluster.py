@@ -3,13 +3,12 @@
 import shutil
 import subprocess
 import time
-from itertools import count
 
 import pytest
 import redis
 from private_redis import Server, binary, free_port
 from redis.crc import key_slot
-from test_redis_faults import Load, claim, do, enqueue, eventually, settle
+from test_redis_faults import Load, claim, do, enqueue, eventually, finish, settle
 
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import BadConfig
@@ -112,33 +111,12 @@ def move_slot(slot, source, target):
         one.execute_command("CLUSTER SETSLOT", slot, "NODE", target_id)
 
 
-def drain(driver, won):
-    """Settle everything that is left."""
-    for nonce in count(10_000):
-        leases = eventually(lambda nonce=nonce: claim(driver, 100, nonce=nonce), 30)
-        for lease in leases:
-            if eventually(lambda lease=lease: settle(driver, lease), 30).ruling is Ruling.WON:
-                won.append((lease.id, lease.token))
-        if not leases:
-            counts = eventually(lambda: do(driver, ListQueues(queues=("q",)))).items[0].counts
-            if not counts.get(State.RUNNING):
-                return
-            time.sleep(0.2)
-
-
 def all_there(driver, ids):
     found = []
     for first in range(0, len(ids), 500):
         part = tuple(ids[first : first + 500])
         found += eventually(lambda part=part: do(driver, Get(ids=part)), 30)
     return {each.id: each.state for each in found}
-
-
-def double_winners(won):
-    winners = {}
-    for job_id, token in won:
-        winners.setdefault(job_id, set()).add(token)
-    return {job_id for job_id, tokens in winners.items() if len(tokens) > 1}
 
 
 def test_several_shards_work_as_one(redis_server, tmp_path):
@@ -198,7 +176,7 @@ def test_slots_move_and_a_primary_dies_under_load(cluster):
         wait_for(load, 50, bound=60)
     assert load.surprises == []
 
-    drain(driver, load.won)
+    finish(driver, load)
     there = all_there(driver, load.acknowledged)
     # Replication is asynchronous: what was acknowledged in the last moment before the kill may be
     # lost, as the doctor says. Everything before that and after it is there.
@@ -250,7 +228,7 @@ def test_sentinels_lead_to_the_new_primary(tmp_path):
             primary.kill()
             wait_for(load, 50, bound=60)
         assert load.surprises == []
-        drain(driver, load.won)
+        finish(driver, load)
         there = all_there(driver, load.acknowledged)
         assert len(set(load.acknowledged) - set(there)) <= 20
         assert set(there.values()) == {State.SUCCEEDED}

@@ -84,8 +84,18 @@ def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
             name="appendfsync",
             found=sync,
             wanted="always",
-            risk="a power cut loses the jobs of the last second or two; a killed server loses none",
+            risk="a power cut loses the jobs of the last second or two; so may a killed server whose "
+            "disk was slow just then",
             remedy='CONFIG SET appendfsync always, or open the store with mode="process"',
+        )
+    elif mode == "process" and sync not in {"always", "everysec"}:
+        yield Finding(
+            level=Level.WARN,
+            name="appendfsync",
+            found=sync,
+            wanted="everysec or always",
+            risk="a power cut loses whatever the kernel has not written yet",
+            remedy="CONFIG SET appendfsync everysec",
         )
     if facts.get("config:no-appendfsync-on-rewrite") == "yes":
         yield Finding(
