@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -41,8 +41,7 @@ Steps = Generator[Step[Any], Any, T]
 
 def ask(step: Step[R]) -> Steps[R]:
     """Yield one step and give back its reply with the right type."""
-    reply = yield step
-    return cast("R", reply)
+    return (yield step)  # type: ignore[no-any-return]
 
 
 class Plan(msgspec.Struct, Generic[T], frozen=True):

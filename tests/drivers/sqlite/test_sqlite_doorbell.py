@@ -144,6 +144,34 @@ def test_new_ears_are_found_at_once(tmp_path):
     peers.close()
 
 
+def test_an_ear_made_within_the_same_tick_of_the_clock_is_found(tmp_path):
+    folder = tmp_path / "meet"
+    folder.mkdir(mode=0o700)
+    peers = Peers(folder)
+    peers.nudge([work("q")], None)
+    before = folder.stat().st_mtime_ns
+    ear = Ear(folder, "w")
+    os.utime(folder, ns=(before, before))
+
+    peers.nudge([work("q")], None)
+
+    assert ear.hear() == [work("q")]
+    ear.close()
+    peers.close()
+
+
+def test_who_does_not_want_to_hear_of_it_is_left_alone(tmp_path):
+    folder = tmp_path / "meet"
+    ear, peers = Ear(folder, "w"), Peers(folder)
+
+    peers.nudge([ended("a")], None)
+    peers.nudge([CONTROL], None)
+
+    assert ear.hear() == []
+    ear.close()
+    peers.close()
+
+
 def test_a_full_ear_does_not_block(tmp_path):
     folder = tmp_path / "meet"
     ear, peers = Ear(folder, "w"), Peers(folder)

@@ -8,7 +8,7 @@ from sqlite_stage import Store
 
 from oxmill.drivers.sqlite import migrating
 from oxmill.drivers.sqlite.driver import open_sqlite
-from oxmill.drivers.sqlite.migrating import Migration, migrations, pending_sql
+from oxmill.drivers.sqlite.migrating import Migration, migrate, migrations, pending_sql
 from oxmill.errors import SchemaMismatch
 from oxmill.model.query import Find
 from oxmill.store.roles.installing import Migrate, Version
@@ -101,6 +101,24 @@ def test_many_may_install_at_once(path):
     assert len(ledger(path)) == len(migrations())
     for driver in drivers:
         driver.close()
+
+
+def test_who_waited_for_another_to_install_does_not_install_again(path, monkeypatch):
+    one, other = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
+    look = migrating._due
+
+    def look_then_let_the_other_go_first(connection):
+        due = look(connection)
+        monkeypatch.setattr(migrating, "_due", look)
+        migrate(other, lambda: 1)
+        return due
+
+    monkeypatch.setattr(migrating, "_due", look_then_let_the_other_go_first)
+    migrate(one, lambda: 2)
+
+    assert len(ledger(path)) == len(migrations())
+    one.close()
+    other.close()
 
 
 def test_pending_sql_can_be_run_by_hand(path):

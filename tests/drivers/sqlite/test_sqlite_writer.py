@@ -14,7 +14,7 @@ from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.errors import BadInput, StoreFull, StoreUnavailable
 from oxmill.model.claim import Claim
 from oxmill.model.job import Verdict
-from oxmill.model.query import Find
+from oxmill.model.query import Cancel, Filter, Find
 from oxmill.store.plan import Plan
 
 
@@ -127,6 +127,10 @@ def test_numbers_are_right_after_a_group_was_rolled_back(store):
     at_once(store, [store.plan("a"), spoiled(store, "x")])
     store.enqueue("b")
 
+    drawn, used = store.writer._session.connection.execute(
+        "SELECT (SELECT n FROM counters WHERE queue = ''), max(seq) FROM jobs"
+    ).fetchone()
+    assert drawn == used
     assert [job.id for job in store.claim(9)] == ["first", "a", "b"]
 
 
@@ -141,6 +145,18 @@ def test_plans_of_one_group_see_each_other(store):
             wait_until(lambda: len(writer._line) == 2)
 
         assert [job.id for job in claimed.result(30).jobs] == ["a"]
+
+
+def test_plans_of_one_group_see_each_others_counts(store):
+    cancel = store.driver.steering.cancel(Cancel(filter=Filter()))
+    with ThreadPoolExecutor(2) as pool:
+        with kept_waiting(store.writer):
+            pool.submit(store.driver.run, store.plan("a"))
+            wait_until(lambda: len(store.writer._line) == 1)
+            cancelled = pool.submit(store.driver.run, cancel)
+            wait_until(lambda: len(store.writer._line) == 2)
+
+        assert cancelled.result(30).ids == ("a",)
 
 
 async def test_cancelled_calls_leave_everything_consistent(store):

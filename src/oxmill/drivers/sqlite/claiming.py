@@ -47,7 +47,8 @@ class SqliteClaiming:
         queues = list(dict.fromkeys(request.queues))
         horizons = yield from self._tended(queues, now)
         opened = [each for each in horizons if not each.closed]
-        rows = yield from _line([each.queue for each in opened], now, request.limit)
+        lines = [each.queue for each in opened if each.waiting]
+        rows = yield from _line(lines, now, request.limit)
         yield from _grant(rows, request, now)
         until = now + request.lease
         return Claimed(
@@ -115,16 +116,32 @@ def _line(queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
     if len(queues) == 1:
         asked = {"queue": queues[0], "now": now, "most": limit}
         return (yield from ask(Statement("line_of_one", asked)))
-    heads: list[Rows] = []
-    for queue in queues:
-        asked = {"queue": queue, "now": now, "most": limit}
-        head = yield from ask(Statement("line_heads", asked))
-        if head:
-            heads.append(head)
-    chosen = [seq for _, _, seq in islice(merge(*heads), limit)]
+    chosen = yield from _best(queues, now, limit)
     if not chosen:
         return []
     return (yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)})))
+
+
+def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
+    """The seqs of the best jobs over several lines. From each line a little more than its share is
+    read, and more only where all of that is among the best."""
+    heads: dict[str, Rows] = {}
+    sizes = dict.fromkeys(queues, min(limit, 2 * limit // max(len(queues), 1) + 1))
+    unsure = queues
+    ranked: Rows = []
+    while unsure:
+        for queue in unsure:
+            asked = {"queue": queue, "now": now, "most": sizes[queue]}
+            heads[queue] = yield from ask(Statement("line_heads", asked))
+        ranked = list(islice(merge(*heads.values()), limit))
+        last = ranked[-1] if len(ranked) == limit else None
+        unsure = [
+            queue
+            for queue, head in heads.items()
+            if len(head) == sizes[queue] < limit and (last is None or head[-1] <= last)
+        ]
+        sizes |= {queue: min(limit, 4 * sizes[queue]) for queue in unsure}
+    return [seq for _, _, seq in ranked]
 
 
 def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:

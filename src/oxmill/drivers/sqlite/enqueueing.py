@@ -54,7 +54,7 @@ def take_in(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
 def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...] | None]:
     """The usual case: none of the ids is taken. Otherwise nothing is stored, and there is no
     answer."""
-    numbers = yield from ask(Draw(len(jobs)))
+    numbers: range = yield Draw(len(jobs))
     tally = Tally()
     rows: list[Row] = []
     answers: list[Enqueued] = []
@@ -64,12 +64,13 @@ def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, .
         rows.append(_row(job, seq, now, (state, due_at, None)))
         answers.append(Enqueued(id=job.id, verdict=Verdict.CREATED, state=state))
         tally.add(job.queue, state, 1)
-    if (yield from ask(Many("insert_job", rows))) < len(rows):
+    if (yield Many("insert_job", rows)) < len(rows):
         span = {"first": numbers[0], "last": numbers[-1]}
         yield from ask(Statement("undo_drawn", span))
         return None
-    yield from _add_labels(rows)
-    yield from tally.write()
+    if any(row[-2] is not None for row in rows):
+        yield from _add_labels(rows)
+    yield tally.written()
     return tuple(answers)
 
 

@@ -75,13 +75,12 @@ def migrate(connection: sqlite3.Connection, clock: Callable[[], Micros]) -> None
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have done it while this one waited for its turn.
-        if _due(connection):
-            connection.execute(_LEDGER)
-            current = schema_of(connection).current
-            for step in migrations():
-                if step.version > current:
-                    _apply(connection, step, clock())
+        connection.execute(_LEDGER)
+        # Read again: another process may have done it while this one waited for its turn.
+        current = schema_of(connection).current
+        for step in migrations():
+            if step.version > current:
+                _apply(connection, step, clock())
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

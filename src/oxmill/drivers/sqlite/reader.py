@@ -44,7 +44,7 @@ class Readers:
         try:
             connection.execute("BEGIN")
             try:
-                return perform(connection, plan.start())
+                return perform(connection, plan)
             finally:
                 connection.rollback()
         except sqlite3.Error as error:

@@ -14,13 +14,14 @@ from oxmill.drivers.sqlite.steps import (
     Look,
     Many,
     Rows,
+    Start,
     Statement,
     Tallied,
     Whole,
     positional_text,
     statement_text,
 )
-from oxmill.store.plan import Step, Steps, Together
+from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
 
@@ -68,8 +69,13 @@ class Session:
         counts.clear()
         self.connection.executemany(positional_text("add_counts"), rows)
 
-    def perform(self, steps: Steps[T]) -> T:
-        """Perform a plan under way, inside whatever transaction is open."""
+    def perform(self, plan: Plan[T]) -> T:
+        """Perform a plan, inside whatever transaction is open."""
+        start = plan.start
+        steps: Steps[T] = start.steps() if isinstance(start, Start) else start()
+        return self._follow(steps)
+
+    def _follow(self, steps: Steps[T]) -> T:
         reply: Any = None
         while True:
             try:
@@ -90,7 +96,7 @@ class Session:
             case Draw():
                 reply = self._draw(step.n)
             case Whole():
-                reply = self.perform(step.start())
+                reply = self._follow(step.start())
             case Together():
                 reply = tuple([self._reply(each) for each in step.steps])
             case Look():
@@ -139,9 +145,9 @@ class Session:
         self._sure = True
 
 
-def perform(connection: sqlite3.Connection, steps: Steps[T]) -> T:
-    """Perform a plan under way in a transaction that the caller has opened and will commit."""
+def perform(connection: sqlite3.Connection, plan: Plan[T]) -> T:
+    """Perform a plan in a transaction that the caller has opened and will commit."""
     session = Session(connection)
-    answer = session.perform(steps)
+    answer = session.perform(plan)
     session.flush()
     return answer

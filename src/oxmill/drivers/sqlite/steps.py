@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from oxmill.store.plan import Plan, Step, Steps
 from oxmill.store.statements import load
@@ -98,6 +98,25 @@ class Whole(Step[T]):
         self.start = start
 
 
+class Start(Generic[T]):
+    """How an operation is started: undivided, or step by step by who performs nothing beside it."""
+
+    __slots__ = ("_method", "_owner", "_request")
+
+    def __init__(self, method: Callable[[Any, Any], Steps[T]], owner: Any, request: Any) -> None:
+        self._method = method
+        self._owner = owner
+        self._request = request
+
+    def __call__(self) -> Steps[T]:
+        """All of them as one step."""
+        return cast("T", (yield Whole(self.steps)))
+
+    def steps(self) -> Steps[T]:
+        """The steps one by one."""
+        return self._method(self._owner, self._request)
+
+
 def operation(
     name: str, *, writes: bool = True
 ) -> Callable[[Callable[[S, Q], Steps[T]]], Callable[[S, Q], Plan[T]]]:
@@ -105,14 +124,10 @@ def operation(
 
     def wrap(method: Callable[[S, Q], Steps[T]]) -> Callable[[S, Q], Plan[T]]:
         def make(self: S, request: Q) -> Plan[T]:
-            return Plan(name, request, lambda: _undivided(lambda: method(self, request)), writes)
+            return Plan(name, request, Start(method, self, request), writes)
 
         make.__doc__ = method.__doc__
         make.__name__ = method.__name__
         return make
 
     return wrap
-
-
-def _undivided(start: Callable[[], Steps[T]]) -> Steps[T]:
-    return cast("T", (yield Whole(start)))

@@ -34,4 +34,8 @@ class Tally:
     def write(self) -> Steps[None]:
         """Have it written with the transaction."""
         if self._changes:
-            yield from ask(Tallied(self._changes))
+            yield from ask(self.written())
+
+    def written(self) -> Tallied:
+        """The step that does so."""
+        return Tallied(self._changes)

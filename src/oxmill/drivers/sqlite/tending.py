@@ -24,6 +24,8 @@ class Horizon:
 
     queue: str
     closed: bool
+    waiting: bool
+    """Whether any job waits in line."""
     due_at: Micros | None
     lease_until: Micros | None
     expires_at: Micros | None
@@ -51,8 +53,8 @@ def look_ahead(queues: list[str], now: Micros) -> Steps[list[Horizon]]:
     """What comes next in these queues, in the order asked."""
     rows = yield from ask(Statement("horizon", {"queues": json_text(queues), "now": now}))
     return [
-        Horizon(queue, bool(closed), due_at, lease_until, expires_at)
-        for queue, closed, due_at, lease_until, expires_at in rows
+        Horizon(queue, bool(closed), bool(waiting), *moments)
+        for queue, closed, waiting, *moments in rows
     ]
 
 

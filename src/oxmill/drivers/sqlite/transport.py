@@ -80,7 +80,7 @@ class SqliteTransport:
         try:
             there = connect(self._place, reader=True) if path.exists() else sqlite3.connect("")
             with closing(there):
-                return perform(there, plan.start())
+                return perform(there, plan)
         except sqlite3.Error as error:
             raise translated(error, str(path)) from error
 

@@ -223,7 +223,7 @@ class Writer:
         turn.answer = turn.error = None
         before = session.connection.total_changes
         try:
-            turn.answer = session.perform(turn.plan.start())
+            turn.answer = session.perform(turn.plan)
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan

@@ -1,7 +1,7 @@
--- For each queue asked about: whether it is closed, and the earliest moment at which a job falls
--- due, a lease ends or a job expires. Each is the first entry of an index.
+-- For each queue asked about: whether it is closed, whether any job waits, and the earliest moment
+-- at which a job falls due, a lease ends or a job expires. Each is the first entry of an index.
 -- Parameters: queues, a JSON array; now.
--- Result: queue, closed, due_at, lease_until, expires_at.
+-- Result: queue, closed, waiting, due_at, lease_until, expires_at.
 SELECT
     asked.value,
     EXISTS (
@@ -11,6 +11,10 @@ SELECT
             AND scope = 'queue'
             AND kind IN ('pause', 'block')
             AND (expires_at IS NULL OR expires_at > :now)
+    ),
+    EXISTS (
+        SELECT 1 FROM jobs INDEXED BY jobs_claim
+        WHERE state = 'waiting' AND queue = asked.value
     ),
     (
         SELECT due_at FROM jobs INDEXED BY jobs_due
