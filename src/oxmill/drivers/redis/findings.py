@@ -77,6 +77,10 @@ def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
             'mode="volatile" if jobs may be lost',
         )
         return
+    yield from _syncing(facts, mode)
+
+
+def _syncing(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
     sync = facts.get("config:appendfsync", UNKNOWN)
     if mode == "durable" and sync != "always":
         yield Finding(
