@@ -34,6 +34,8 @@ OPTIONAL = {
     "rich": {"oxmill.cli"},
     "pytest": {"oxmill.testing", "oxmill.contrib.pytest_plugin"},
     "hypothesis": {"oxmill.testing"},
+    "redis": {"oxmill.drivers.redis"},
+    "hiredis": {"oxmill.drivers.redis"},
 }
 
 LONG_FUNCTIONS: dict[str, str] = {}

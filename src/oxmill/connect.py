@@ -17,10 +17,9 @@ Mode = Literal["durable", "process", "volatile"]
 VARIABLE: Final = "OXMILL_URL"
 DEFAULT_URL: Final = "sqlite:///oxmill.db"
 
+_REDIS: Final = frozenset({"redis", "rediss", "valkey", "valkeys", "unix"})
+
 _TO_COME: Final = {
-    "redis": "redis",
-    "rediss": "redis",
-    "valkey": "redis",
     "postgresql": "postgres",
     "postgres": "postgres",
     "mysql": "mysql",
@@ -52,7 +51,9 @@ def connect(
     """Open the store at a URL.
 
     `sqlite:///jobs.db` is a file in the current folder, `sqlite:////var/lib/jobs.db` one by its
-    full path, `memory://` a store that lives and dies with this object.
+    full path, `memory://` a store that lives and dies with this object. Redis and Valkey:
+    `redis://host:6379/0`, `rediss://…` with TLS, `unix:///run/redis.sock`,
+    `redis+sentinel://one,two/master`, `redis+cluster://one,two`.
 
     In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
     process; in `volatile`, neither is promised.
@@ -69,7 +70,20 @@ def connect(
         from oxmill.drivers.sqlite.driver import open_sqlite  # noqa: PLC0415 - one of many
 
         return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
+    if scheme.partition("+")[0] in _REDIS:
+        return _redis(place, None if clock is wall_clock else clock, doorbell=doorbell, mode=mode)
     raise BadConfig(_unknown(place, scheme))
+
+
+def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+    """Redis' own clock decides, unless a test gives another."""
+    try:
+        from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"redis", "hiredis"}:
+            raise
+        raise BadConfig('Redis needs its client: pip install "oxmill[redis]"') from missing
+    return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
 def sqlite_path(url: str) -> str:
@@ -91,4 +105,4 @@ def _unknown(url: str, scheme: str) -> str:
             f"oxmill[{extra}]. Use sqlite:///jobs.db until then"
         )
     shown = f"the scheme {scheme!r}" if scheme else f"{url!r}, which has no scheme"
-    return f"there is no store for {shown}; use sqlite:///jobs.db or memory://"
+    return f"there is no store for {shown}; use sqlite:///jobs.db, redis://host or memory://"

@@ -39,7 +39,6 @@ def test_a_sqlite_url_without_a_file_is_refused(url):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("redis://localhost", r"oxmill\[redis\]"),
         ("postgresql://u:secret@h/db", r"oxmill\[postgres\]"),
         ("mysql://h/db", r"oxmill\[mysql\]"),
         ("nonsense://h", "no store for the scheme 'nonsense'"),

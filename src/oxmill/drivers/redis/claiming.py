@@ -1,0 +1,113 @@
+"""Claiming on Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+from oxmill.drivers.redis.record import leased, pack_id
+from oxmill.drivers.redis.script import CLAIM, CLAIM_IDS, RENEW
+from oxmill.drivers.redis.space import Space
+from oxmill.errors import BadInput
+from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
+from oxmill.model.job import LeasedJob
+from oxmill.model.value import Micros
+from oxmill.store.admission import check_claim
+from oxmill.store.plan import Plan, Steps, ask, plan
+
+_HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
+
+
+class RedisClaiming:
+    """Grants and prolongs leases."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._turns: Callable[[], int] = count().__next__
+
+    def claim(self, request: Claim) -> Plan[Claimed]:
+        """At most `limit` jobs, each to this holder only, best rank first within a shard."""
+        check_claim(request, self._space.bounds)
+        return self._claim(request)
+
+    @plan("claim")
+    def _claim(self, request: Claim) -> Steps[Claimed]:
+        """The shards are asked in turn, each claim starting with the next one."""
+        space, first = self._space, self._turns()
+        queues = tuple(dict.fromkeys(request.queues))
+        jobs: list[LeasedJob] = []
+        now, next_due = 0, 0
+        for turn in range(space.shards):
+            wanted = request.limit - len(jobs)
+            reply = yield from ask(
+                space.call(
+                    CLAIM,
+                    *_terms(request),
+                    wanted,
+                    space.bounds.cleanup_jobs,
+                    *queues,
+                    shard=(first + turn) % space.shards,
+                )
+            )
+            now = max(now, reply[0])
+            next_due = min(reply[1] or next_due, next_due or reply[1])
+            jobs += leased(reply[2:], request.nonce)
+            if len(jobs) == request.limit:
+                break
+        full = len(jobs) == request.limit
+        return Claimed(
+            jobs=tuple(jobs),
+            now=now,
+            until=now + request.lease,
+            next_due=None if full else next_due or None,
+        )
+
+    def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
+        """Those of the named jobs that `claim` could grant now, in the order named."""
+        _check_lease(request.lease, self._space)
+        return self._claim_ids(request)
+
+    @plan("claim_ids")
+    def _claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
+        ids = tuple(dict.fromkeys(request.ids))
+        bound = self._space.bounds.cleanup_jobs
+        args = (*_terms(request), bound, *map(pack_id, ids))
+        replies = yield from self._space.everywhere(CLAIM_IDS, *args)
+        granted = {job.id: job for reply in replies for job in leased(reply[1:], request.nonce)}
+        now = max(reply[0] for reply in replies)
+        return Claimed(
+            jobs=tuple(granted[each] for each in ids if each in granted),
+            now=now,
+            until=now + request.lease,
+        )
+
+    def renew(self, request: Renew) -> Plan[Renewed]:
+        """Prolong leases whose token is still the newest."""
+        _check_lease(request.lease, self._space)
+        return self._renew(request)
+
+    @plan("renew")
+    def _renew(self, request: Renew) -> Steps[Renewed]:
+        args: list[Any] = [request.lease]
+        for item in request.items:
+            args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce))
+            args += (0, b"") if item.progress is None else (1, item.progress)
+        replies = yield from self._space.everywhere(RENEW, *args)
+        now = max(reply[0] for reply in replies)
+        holds = tuple(_HOLDS[max(codes)] for codes in zip(*(r[1:] for r in replies), strict=True))
+        return Renewed(holds=holds, now=now, until=now + request.lease)
+
+
+def nonce_text(nonce: int) -> str:
+    """A nonce as the scripts compare it: as text, since it may be beyond their numbers."""
+    return f"{nonce:x}"
+
+
+def _terms(request: Claim | ClaimIds) -> tuple[Any, ...]:
+    return (request.lease, request.worker, nonce_text(request.nonce))
+
+
+def _check_lease(lease: Micros, space: Space) -> None:
+    if not 0 < lease <= space.bounds.lease:
+        raise BadInput("a lease must last longer than 0 seconds and at most a day")

@@ -1,0 +1,177 @@
+"""Enqueueing on Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from oxmill.drivers.redis.record import (
+    ASIDE_BYTES,
+    STATES,
+    code_of,
+    describe,
+    pack,
+    pack_id,
+    unpack_id,
+)
+from oxmill.drivers.redis.script import ENQUEUE
+from oxmill.drivers.redis.space import Space
+from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.state import State
+from oxmill.model.unique import OnConflict, Until
+from oxmill.store.admission import check_new_jobs
+from oxmill.store.plan import Plan, Steps, Together, ask, plan
+
+_VERDICTS: Final = (None, *Verdict)
+_REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
+_CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
+_LOOK, _WRITE, _PLAIN = "look", "write", "plain"
+
+
+class RedisEnqueueing:
+    """Takes jobs in."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
+        """All jobs of the batch are stored, or none. Over several shards each stores its part in
+        one step, once all have found nothing to refuse."""
+        check_new_jobs(request.jobs, self._space.bounds, self._space.able)
+        return self._enqueue(request)
+
+    @plan("enqueue")
+    def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
+        jobs, space = request.jobs, self._space
+        shards = [space.shard_of(job) for job in jobs]
+        if not jobs:
+            return ()
+        if len(set(shards)) == 1:
+            plain = plain_args(jobs)
+            args = (_WRITE, *job_args(jobs)) if plain is None else (_PLAIN, *plain)
+            reply = yield from ask(space.call(ENQUEUE, *args, shard=shards[0]))
+            return answers_of(jobs, reply)
+        answers = yield from self._ask_all(jobs, shards, _LOOK)
+        if any(answer.verdict in _REFUSED for answer in answers):
+            return answers
+        return (yield from self._ask_all(jobs, shards, _WRITE))
+
+    def _ask_all(
+        self, jobs: Sequence[NewJob], shards: Sequence[int], mode: str
+    ) -> Steps[tuple[Enqueued, ...]]:
+        places: dict[int, list[int]] = {}
+        for place, shard in enumerate(shards):
+            places.setdefault(shard, []).append(place)
+        calls = tuple(
+            self._space.call(ENQUEUE, mode, *job_args(jobs[p] for p in part), shard=shard)
+            for shard, part in places.items()
+        )
+        replies = yield from ask(Together(calls))
+        answers: dict[int, Enqueued] = {}
+        for part, reply in zip(places.values(), replies, strict=True):
+            answers.update(zip(part, answers_of([jobs[p] for p in part], reply), strict=True))
+        return tuple(answers[place] for place in range(len(jobs)))
+
+
+def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
+    """New jobs as the short way takes them; `None` if they need the long one."""
+    queue = jobs[0].queue
+    args: list[Any] = [queue]
+    known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
+    for job in jobs:
+        if (
+            job.queue != queue
+            or job.unique is not None
+            or job.delay
+            or job.run_at is not None
+            or job.expires_in is not None
+            or job.fields
+            or len(job.payload) > ASIDE_BYTES
+        ):
+            return None
+        packed = pack_id(job.id)
+        if job.tags or job.headers:
+            sizes, head, tail = _plain(job)
+        else:
+            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout)
+            kind = (job.priority, job.task, *limits, job.group, job.content_type)
+            if kind not in known:
+                known[kind] = _plain(job)
+            sizes, head, tail = known[kind]
+        record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
+        args += (job.priority, record, tail + job.payload)
+    if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
+        return None
+    return args
+
+
+def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
+    """The sizes for the frame, and what stands before and after the time of enqueue."""
+    about = describe(job)
+    rest: tuple[int, ...] = ()
+    if job.keep is not None:
+        rest = (0, job.max_attempts, job.crash_limit, job.keep)
+    elif job.crash_limit != 3 or job.max_attempts != 20:
+        rest = (0, job.max_attempts, job.crash_limit)
+    fixed = b"".join(map(pack, (code_of(State.WAITING), job.queue, job.priority)))
+    head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
+    tail = b"".join(map(pack, rest))
+    size = len(head) + 8 + len(tail)
+    return size.to_bytes(3) + len(about).to_bytes(3), head, tail + about
+
+
+def job_args(jobs: Iterable[NewJob]) -> list[bytes]:
+    """New jobs as the scripts read them."""
+    args: list[bytes] = []
+    for job in jobs:
+        about = describe(job)
+        if len(job.payload) > ASIDE_BYTES:
+            args += (pack_id(job.id), _terms(job, len(about), "p"), about, job.payload)
+        else:
+            args += (pack_id(job.id), _terms(job, len(about), ""), about + job.payload)
+    return args
+
+
+def _terms(job: NewJob, about: int, aside: str) -> bytes:
+    """The order is that of intake.lua; what trails at its default is left out."""
+    if (
+        job.unique is None
+        and not (job.delay or aside or job.fields)
+        and job.run_at is None
+        and job.expires_in is None
+        and job.keep is None
+    ):
+        if job.max_attempts == 20 and job.crash_limit == 3:
+            return pack((job.queue, about, job.priority))
+        limits = (job.max_attempts, job.crash_limit)
+        return pack((job.queue, about, job.priority, 0, -1, *limits))
+    unique: tuple[Any, ...] = ("", 0, -1, 0)
+    if job.unique is not None:
+        unique = (
+            job.unique.key,
+            int(job.unique.until is Until.STARTED),
+            _or(job.unique.within, -1),
+            _CONFLICTS[job.unique.on_conflict],
+        )
+    times = (job.delay, _or(job.run_at, -1))
+    ends = (job.max_attempts, job.crash_limit, _or(job.keep, -1), _or(job.expires_in, -1))
+    letters = f"{aside}f" if job.fields else aside
+    return pack((job.queue, about, job.priority, *times, *ends, *unique, letters))
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
+def answers_of(jobs: Sequence[NewJob], reply: Sequence[Any]) -> tuple[Enqueued, ...]:
+    """The script's answers in words."""
+    return tuple(_answer(job.id, given) for job, given in zip(jobs, reply, strict=True))
+
+
+def _answer(job_id: str, given: Any) -> Enqueued:
+    if isinstance(given, list):
+        given, packed = given
+        job_id = unpack_id(packed)
+    verdict = _VERDICTS[given // 10]
+    assert verdict is not None  # noqa: S101 - the script knows no other
+    return Enqueued(id=job_id, verdict=verdict, state=STATES[given % 10])

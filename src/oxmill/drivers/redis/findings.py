@@ -1,0 +1,158 @@
+"""What is unsafe about a server, as a pure function of what it says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from oxmill.model.info import Finding, Level
+
+Mode = Literal["durable", "process", "volatile"]
+"""What an acknowledged write survives: power loss, the end of every process, neither."""
+
+OLDEST: Final = (6, 2)
+UNKNOWN: Final = "unknown"
+
+
+def findings_of(facts: Mapping[str, str], mode: Mode, replicas: int) -> Iterator[Finding]:
+    """The facts are the fields of INFO, and of CONFIG under `config:`."""
+    yield from _version(facts)
+    yield from _eviction(facts)
+    if mode != "volatile":
+        yield from _log(facts, mode)
+        yield from _disk(facts)
+    yield from _replication(facts, replicas)
+
+
+def _version(facts: Mapping[str, str]) -> Iterator[Finding]:
+    found = facts.get("redis_version", UNKNOWN)
+    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdecimal())
+    if numbers and numbers < OLDEST:
+        yield Finding(
+            level=Level.REFUSE,
+            name="version",
+            found=found,
+            wanted="6.2 or newer",
+            risk="scripts use commands that this server does not have",
+            remedy="upgrade the server",
+        )
+
+
+def _eviction(facts: Mapping[str, str]) -> Iterator[Finding]:
+    policy = facts.get("config:maxmemory-policy") or facts.get("maxmemory_policy") or UNKNOWN
+    if policy != "noeviction":
+        yield Finding(
+            level=Level.WARN if policy == UNKNOWN else Level.REFUSE,
+            name="maxmemory-policy",
+            found=policy,
+            wanted="noeviction",
+            risk="a server short of memory would throw jobs away without a trace",
+            remedy="CONFIG SET maxmemory-policy noeviction, and in redis.conf; use one server "
+            "for jobs and another for caches",
+        )
+    limit = facts.get("config:maxmemory") or facts.get("maxmemory") or UNKNOWN
+    if limit == "0":
+        yield Finding(
+            level=Level.NOTE,
+            name="maxmemory",
+            found="no limit",
+            wanted="a limit below the memory of the host",
+            risk="the kernel may kill a server that outgrows its host; with a limit new work is "
+            "refused while running jobs can still be settled",
+            remedy="set maxmemory",
+        )
+
+
+def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
+    enabled = facts.get("aof_enabled", UNKNOWN)
+    if enabled != "1":
+        strict = mode == "durable" and enabled == "0"
+        yield Finding(
+            level=Level.REFUSE if strict else Level.WARN,
+            name="appendonly",
+            found="no" if enabled == "0" else UNKNOWN,
+            wanted="yes",
+            risk="a killed or restarted server loses all jobs since its last snapshot",
+            remedy="CONFIG SET appendonly yes, and in redis.conf; or open the store with "
+            'mode="volatile" if jobs may be lost',
+        )
+        return
+    yield from _syncing(facts, mode)
+
+
+def _syncing(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
+    sync = facts.get("config:appendfsync", UNKNOWN)
+    if mode == "durable" and sync != "always":
+        yield Finding(
+            level=Level.WARN,
+            name="appendfsync",
+            found=sync,
+            wanted="always",
+            risk="a power cut loses the jobs of the last second or two; so may a killed server whose "
+            "disk was slow just then",
+            remedy='CONFIG SET appendfsync always, or open the store with mode="process"',
+        )
+    elif mode == "process" and sync not in {"always", "everysec"}:
+        yield Finding(
+            level=Level.WARN,
+            name="appendfsync",
+            found=sync,
+            wanted="everysec or always",
+            risk="a power cut loses whatever the kernel has not written yet",
+            remedy="CONFIG SET appendfsync everysec",
+        )
+    if facts.get("config:no-appendfsync-on-rewrite") == "yes":
+        yield Finding(
+            level=Level.WARN,
+            name="no-appendfsync-on-rewrite",
+            found="yes",
+            wanted="no",
+            risk="nothing is synced to the disk while the log is rewritten",
+            remedy="CONFIG SET no-appendfsync-on-rewrite no",
+        )
+
+
+def _disk(facts: Mapping[str, str]) -> Iterator[Finding]:
+    for name in ("aof_last_write_status", "aof_last_bgrewrite_status"):
+        status = facts.get(name, "ok")
+        if status != "ok":
+            yield Finding(
+                level=Level.WARN,
+                name=name,
+                found=status,
+                wanted="ok",
+                risk="the server could not write its log: what it acknowledges may be lost",
+                remedy="look at the server's disk and log",
+            )
+
+
+def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
+    role = facts.get("role", "master")
+    if role != "master":
+        yield Finding(
+            level=Level.REFUSE,
+            name="role",
+            found=role,
+            wanted="master",
+            risk="a replica takes no writes",
+            remedy="connect to the primary, or through sentinels or a cluster URL",
+        )
+    there = int(facts.get("connected_slaves", "0"))
+    if there < wanted:
+        yield Finding(
+            level=Level.REFUSE,
+            name="replicas",
+            found=str(there),
+            wanted=f"at least {wanted}",
+            risk="every write waits in vain for replicas to confirm it",
+            remedy="connect more replicas, or lower replicas= in the URL",
+        )
+    elif there and not wanted:
+        yield Finding(
+            level=Level.NOTE,
+            name="replicas",
+            found=f"{there}, which are told after the answer",
+            wanted="known to you",
+            risk="a fail-over may lose the last jobs acknowledged",
+            remedy="add ?replicas=1 to the URL to wait for a replica at each write",
+        )

@@ -1,0 +1,79 @@
+"""Every key of the store, declared once: its name, type, meaning and owner.
+
+All keys of a shard carry the hash tag `{namespace:shard}`, so they share one slot of a cluster and
+one script may touch them all. The fixed keys are given to every script as `KEYS`, in this order,
+and are known there by their names in upper case. While a cluster moves a slot, it puts off calls
+that name keys of which some are there and some are not; `void` makes sure of that, so no script
+ever sees half a shard. The sets of a queue and of a field value are named
+after them inside the scripts, in the same slot; nothing else is.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from oxmill.errors import BadConfig
+
+
+class Key(NamedTuple):
+    """One key of a shard."""
+
+    name: str
+    type: str
+    meaning: str
+    owner: str
+    """The script or shared part that writes it."""
+
+
+FIXED: Final = (
+    Key("root", "hash", "version, identity, last number drawn, last event told", "migrate, unit"),
+    Key("ids", "hash", "job id → number of arrival", "moves"),
+    Key("jobs", "hash", "number → the job: id, standing, description, payload", "job"),
+    Key("asides", "hash", "number + letter → big payload, result, error, progress, attempt", "job"),
+    Key("pages", "zset", "pages of 256 numbers that hold jobs, for looks in order", "unit"),
+    Key("filled", "hash", "page → how many jobs it holds", "unit"),
+    Key("tallies", "hash", "now:STATE:queue and ever:STATE:queue → count", "moves, ends"),
+    Key("queues", "set", "names of queues that had a job, a rule or settings", "moves, put_rules"),
+    Key("moments", "zset", "queue by the moment from which it needs a look", "unit, ripe"),
+    Key("grants", "zset", "queue by the newest moment at which a lease was granted", "unit"),
+    Key("ended", "zset", "ended jobs by the end of their retention", "ends"),
+    Key("uniques", "hash", "unique key → holder, live, held until, successor", "unique"),
+    Key("holds", "zset", "unique keys that outlive their job, by their end", "unique"),
+    Key("rules", "hash", "kind:scope:target → expiry, time set, rule", "put_rules"),
+    Key("settings", "hash", "queue → retention, settings", "put_settings"),
+    Key("schedules", "hash", "name → paused, ticks, last job, error, schedule", "put_schedules"),
+    Key("workers", "hash", "worker → started, beat, what it says about itself", "beat"),
+    Key("beats", "zset", "workers by the moment from which they are stale", "beat"),
+    Key("orders", "hash", "worker → what people ask of it", "order"),
+    Key("events", "stream", "what people did and what went wrong", "unit"),
+    Key("void", "none", "never there, so that a cluster puts off calls on a moving slot", "nobody"),
+)
+"""The keys that every script is given."""
+
+NAMED: Final = (
+    Key("line:QUEUE", "zset", "waiting jobs by priority, then place and arrival", "moves"),
+    Key("due:QUEUE", "zset", "scheduled jobs by due time", "moves"),
+    Key("leases:QUEUE", "zset", "running jobs by the end of their lease", "moves"),
+    Key("expiring:QUEUE", "zset", "jobs never claimed by the moment they expire", "moves"),
+    Key("field:NAME=VALUE", "zset", "jobs with this field value, by arrival", "moves"),
+)
+"""The keys that scripts name themselves, in the slot of `root`."""
+
+
+def prelude() -> str:
+    """What stands before every script: the names of its keys."""
+    return f"local {', '.join(key.name.upper() for key in FIXED)} = unpack(KEYS)"
+
+
+def keys_of(namespace: str, shard: int) -> tuple[str, ...]:
+    """The fixed keys of one shard; the first is the shard's tag alone."""
+    tag = f"{{{namespace}:{shard}}}"
+    return (tag, *(f"{tag}:{key.name}" for key in FIXED[1:]))
+
+
+def check_namespace(namespace: str) -> None:
+    """Refuse a namespace that would break the hash tags."""
+    if not namespace or not namespace.isprintable() or set(namespace) & set("{}"):
+        raise BadConfig(
+            f"the namespace {namespace!r} cannot be used: give it printable text without braces"
+        )

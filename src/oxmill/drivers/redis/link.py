@@ -1,0 +1,146 @@
+"""Connections: made with bounded waits, checked before use, and closed after any doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import redis.asyncio.connection as aio
+from redis import connection as sio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.retry import Retry
+
+from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.faults import ODD, not_storable
+from oxmill.drivers.redis.resp import join_packed, pack_words
+from oxmill.drivers.redis.script import Call, Command, Script
+
+Exchange = Generator[list[bytes], list[Any], list[Any]]
+
+_HEALTH: Final = 15
+"""A connection idle for so many seconds is asked for a sign of life before it is used."""
+
+
+def _how(target: Target, address: Address) -> tuple[str, dict[str, Any]]:
+    options: dict[str, Any] = {
+        **target.options,
+        "protocol": 2,
+        "health_check_interval": _HEALTH,
+    }
+    host, port = address
+    if not port:
+        return "UnixDomainSocketConnection", {**options, "path": host}
+    options |= {"host": host, "port": port, "socket_keepalive": True}
+    return "SSLConnection" if target.tls else "Connection", options
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One command, ready for the wire."""
+
+    data: bytes
+    script: Script | None = None
+    """What it calls, if it calls one."""
+
+
+class Packer:
+    """Packs steps; what all calls of a script on a shard start with is packed once."""
+
+    def __init__(self, keys: Sequence[Sequence[bytes]]) -> None:
+        self._keys = keys
+        self._starts: dict[tuple[str, int], tuple[int, bytes]] = {}
+
+    def __call__(self, step: Call | Command) -> Packed:
+        """A step as it goes over the wire. What cannot be packed is refused here, alone."""
+        if isinstance(step, Command):
+            return Packed(_sure(pack_words, step.words))
+        script, shard = step.script, step.shard
+        start = self._starts.get((script.name, shard))
+        if start is None:
+            names = self._keys[shard]
+            words = ("EVALSHA", script.sha, len(names), *names)
+            data = pack_words(words)
+            start = len(words), data[data.index(b"\n") + 1 :]
+            self._starts[script.name, shard] = start
+        return Packed(_sure(join_packed, *start, step.args), script)
+
+
+def _sure(pack: Callable[..., bytes], *args: Any) -> bytes:
+    try:
+        return pack(*args)
+    except ODD as odd:
+        raise not_storable(odd) from None
+
+
+def open_blocking(target: Target, address: Address) -> Any:
+    """A connection for threads, not yet connected."""
+    name, options = _how(target, address)
+    return getattr(sio, name)(**options, retry=Retry(NoBackoff(), 0))
+
+
+def open_async(target: Target, address: Address) -> Any:
+    """A connection for an event loop, not yet connected."""
+    name, options = _how(target, address)
+    return getattr(aio, name)(**options, retry=AsyncRetry(NoBackoff(), 0))
+
+
+def exchange(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
+    """One round trip for all commands, without doing it: yields data and is sent the replies.
+
+    Scripts that this connection has not used yet are loaded along. A script that the server has
+    forgotten meanwhile is loaded and called again: the refusal says that it did nothing.
+    """
+    replies = yield from _send(commands, loaded)
+    lost = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+    if lost:
+        loaded.clear()
+        again = yield from _send([commands[place] for place in lost], loaded)
+        for place, reply in zip(lost, again, strict=True):
+            replies[place] = reply
+    return replies
+
+
+def _send(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
+    scripts = {each.script.sha: each.script for each in commands if each.script is not None}
+    new = [script for sha, script in scripts.items() if sha not in loaded]
+    loads = [pack_words(("SCRIPT", "LOAD", script.text)) for script in new]
+    loaded.update(scripts)
+    replies = yield loads + [each.data for each in commands]
+    broken = [reply for reply in replies[: len(loads)] if isinstance(reply, ResponseError)]
+    if broken:  # then the calls were refused too, but for a reason that tells less
+        loaded.clear()
+        return broken[:1] * len(commands)
+    return replies[len(loads) :]
+
+
+def read_all(connection: Any, count: int) -> list[Any]:
+    """So many replies; refusals are replies too."""
+    replies: list[Any] = []
+    for _ in range(count):
+        try:
+            replies.append(connection.read_response(disable_decoding=True))
+        except ResponseError as refusal:
+            replies.append(refusal)
+    return replies
+
+
+async def aread_all(connection: Any, count: int) -> list[Any]:
+    """The same without blocking the event loop."""
+    replies: list[Any] = []
+    for _ in range(count):
+        try:
+            replies.append(await connection.read_response(disable_decoding=True))
+        except ResponseError as refusal:
+            replies.append(refusal)
+    return replies
+
+
+def is_stale(connection: Any) -> bool:
+    """Whether the server has closed an idle connection, or said something nobody asked for."""
+    try:
+        return bool(connection.can_read(0))
+    except (RedisError, OSError):
+        return True

@@ -1,0 +1,28 @@
+-- Guarantee: ended jobs past their retention go, oldest first, with all that belongs to them; so do
+-- unique keys that nothing holds any more, and events older than 30 days.
+-- KEYS: ENDED, HOLDS, UNIQUES, EVENTS and those of a job.
+-- ARGV: 3 limit.
+-- Result: {jobs gone, 1 if there are more}.
+make_way()
+local EVENT_AGE = 30 * 86400000000
+local limit = tonumber(ARGV[3])
+local seqs = redis.call('ZRANGEBYSCORE', ENDED, '-inf', now, 'LIMIT', 0, limit + 1)
+local more = #seqs > limit
+load_all(seqs)
+for i = 1, math.min(#seqs, limit) do
+  local job = load(seqs[i])
+  if job then remove(job) else zput(ENDED, seqs[i], false) end
+end
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', HOLDS, '-inf', now, 'LIMIT', 0, limit)) do
+  local claimant = claimant_of(key)
+  if claimant and not taken(claimant) then put_claimant(key, false) end
+  zput(HOLDS, key, false)
+end
+flush()
+local cut
+for _, entry in ipairs(redis.call('XRANGE', EVENTS, '-', '+', 'COUNT', limit)) do
+  if tonumber(entry[2][2]) > now - EVENT_AGE then break end
+  cut = tonumber(string.match(entry[1], '%d+')) + 1
+end
+if cut then redis.call('XTRIM', EVENTS, 'MINID', string.format('%d', cut)) end
+return {math.min(#seqs, limit), more and 1 or 0}

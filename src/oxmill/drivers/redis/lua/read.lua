@@ -1,0 +1,16 @@
+-- Shared: a job with what stands aside.
+-- Guarantee: everything known about it, as of one moment.
+-- KEYS: ASIDES.
+-- ARGV: none.
+-- Result: a job is {record, payload or nothing, progress, result, error, attempt…}.
+local function tell_job(job, history)
+  local s, fields = job.s, {}
+  for i, letter in ipairs({'p', 'g', 'r', 'e'}) do fields[i] = job.seq .. letter end
+  if history then
+    for attempt = math.max(1, s[ATTEMPT] - HISTORY_KEPT), s[ATTEMPT] do
+      fields[#fields + 1] = job.seq .. 'h' .. attempt
+    end
+  end
+  if s[ASIDE] == '' and s[ATTEMPT] == 0 then return {encode(job)} end
+  return {encode(job), unpack(hmget(ASIDES, fields))}
+end

@@ -1,0 +1,121 @@
+-- Shared: what the passing of time does to jobs.
+-- Guarantee: bounded work, oldest first, over any number of queues; a queue in which no moment has
+-- come costs one look at its entry in MOMENTS.
+-- KEYS: MOMENTS, GRANTS.
+-- ARGV: none.
+-- Result: the functions below.
+local first_of
+do
+  local function refill(source, size)
+    local entries = redis.call('ZRANGE', source.key, source.read, source.read + size - 1, 'WITHSCORES')
+    source.entries, source.at = entries, 1
+    source.read = source.read + #entries / 2
+    local seqs = {}
+    for i = 1, #entries, 2 do seqs[#seqs + 1] = seq_of(entries[i]) end
+    load_all(seqs)
+  end
+
+  local function before(a, b)
+    local a_score, b_score = tonumber(a.entries[a.at + 1]), tonumber(b.entries[b.at + 1])
+    if a_score ~= b_score then return a_score < b_score end
+    return a.entries[a.at] < b.entries[b.at]
+  end
+
+  -- The first `count` jobs of several sorted sets in one order, none with a score above `top`, none
+  -- that `accept` refuses. Also tells whether another would follow.
+  first_of = function(keys, count, top, accept)
+    local sources, size = {}, math.ceil((count + 1) / math.max(#keys, 1)) + 1
+    for _, key in ipairs(keys) do
+      local source = {key = key, read = 0}
+      refill(source, size)
+      if #source.entries > 0 then sources[#sources + 1] = source end
+    end
+    local found, passed = {}, 0
+    while #sources > 0 and passed < 2000 do
+      local best = 1
+      for i = 2, #sources do
+        if before(sources[i], sources[best]) then best = i end
+      end
+      local source = sources[best]
+      if top and tonumber(source.entries[source.at + 1]) > top then return found, false end
+      local job = load(seq_of(source.entries[source.at]))
+      if job and (not accept or accept(job)) then
+        if #found == count then return found, true end
+        found[#found + 1] = job
+      else
+        passed = passed + 1
+      end
+      source.at = source.at + 2
+      if source.at > #source.entries then refill(source, size) end
+      if #source.entries == 0 then table.remove(sources, best) end
+    end
+    return found, false
+  end
+end
+
+local function keys_for(make, queues)
+  local keys = {}
+  for i, queue in ipairs(queues) do keys[i] = make(queue) end
+  return keys
+end
+
+local function too_late(job)
+  local s = job.s
+  return s[ATTEMPT] == 0 and s[EXPIRES] > 0 and s[EXPIRES] <= now
+end
+
+local function idle(job) return job.s[STATE] <= WAITING end
+
+-- Lapsed leases, then due jobs, then expired ones, `limit` each. Gives the counts, and whether
+-- there is more.
+local function ripen(queues, limit)
+  local lapsed, more_lapsed = first_of(keys_for(leases_of, queues), limit, now)
+  local poisoned = 0
+  for _, job in ipairs(lapsed) do
+    lapse(job)
+    if job.s[STATE] == FAILED then poisoned = poisoned + 1 end
+  end
+  local due = first_of(keys_for(due_of, queues), limit, now)
+  for _, job in ipairs(due) do line_up(job, due_at(job)) end
+  local late, more_late = first_of(keys_for(expiring_of, queues), limit, now, idle)
+  for _, job in ipairs(late) do finish(job, CANCELLED, 'expired') end
+  local more = more_lapsed or more_late or #due == limit
+  return {#lapsed, poisoned, #due, #late, more and 1 or 0}
+end
+
+local function head(key)
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  return tonumber(first[2])
+end
+
+-- After the flush: MOMENTS says exactly when each of these queues needs a look again.
+local function set_moments(queues)
+  for _, queue in ipairs(queues) do
+    local moment
+    for _, make in ipairs({leases_of, due_of, expiring_of}) do
+      local first = head(make(queue))
+      if first and (not moment or first < moment) then moment = first end
+    end
+    if moment then
+      redis.call('ZADD', MOMENTS, moment, queue)
+    else
+      redis.call('ZREM', MOMENTS, queue)
+    end
+  end
+end
+
+-- What every claim does first for the queues it names.
+local function tidy(queues, limit)
+  local ripe = {}
+  if #queues > 0 then
+    local moments = redis.call('ZMSCORE', MOMENTS, unpack(queues))
+    for i, queue in ipairs(queues) do
+      if moments[i] and tonumber(moments[i]) <= now then ripe[#ripe + 1] = queue end
+    end
+  end
+  for _, queue in ipairs(ripe) do ripen({queue}, limit) end
+  if #ripe > 0 then
+    flush()
+    set_moments(ripe)
+  end
+end

@@ -1,0 +1,74 @@
+-- Guarantee: each item is judged by its token alone; what it changes (state, result, key, successor,
+-- counts) changes in this one step. Works when the server is over its memory limit.
+-- KEYS: those of keys.py.
+-- ARGV: 3 'plain' if all are completions without an error, then per item: id, attempt, nonce, result
+-- after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
+-- nonce, outcome, delay, reason, result?, error?}, then the result and the error if there are any.
+-- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue.
+make_way()
+local items, ids, at = {}, {}, 4
+while ARGV[3] == 'plain' and at <= #ARGV do
+  local result = ARGV[at + 3]
+  local first = string.sub(result, 1, 1)
+  result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
+  local terms = {tonumber(ARGV[at + 1]), ARGV[at + 2], 'complete', 0, ''}
+  items[#items + 1], ids[#ids + 1] = {ARGV[at], terms, result}, ARGV[at]
+  at = at + 4
+end
+while at <= #ARGV do
+  local terms = cmsgpack.unpack(ARGV[at + 1])
+  local item = {ARGV[at], terms}
+  at = at + 2
+  if terms[6] == 1 then item[3] = ARGV[at]; at = at + 1 end
+  if terms[7] == 1 then item[4] = ARGV[at]; at = at + 1 end
+  items[#items + 1], ids[#ids + 1] = item, item[1]
+end
+by_ids(ids)
+
+local function either(a, b) return a ~= '' and a or b end
+
+local function settle(job, terms, result, failure)
+  local s, outcome, due = job.s, terms[3], now + terms[4]
+  finish_attempt(job, outcome, failure)
+  if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
+  if outcome == 'complete' then
+    set_result(job, result)
+    finish(job, SUCCEEDED, '')
+  elseif outcome == 'fail' then
+    finish(job, FAILED, either(terms[5], 'refused'))
+  elseif outcome == 'cancel' then
+    finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
+  elseif s[CANCEL] == 1 then
+    finish(job, CANCELLED, s[REASON])
+  elseif outcome == 'retry' and s[FAILURES] >= s[MAX_ATTEMPTS] then
+    finish(job, FAILED, 'exhausted')
+  elseif outcome == 'release' then
+    move(job, WAITING)
+    s[LEASED] = 0
+  else
+    line_up(job, due)
+    s[LEASED] = 0
+  end
+end
+
+local answers = {}
+for _, item in ipairs(items) do
+  local job, terms = by_id(item[1]), item[2]
+  local ruling = 1
+  if not job then
+    answers[#answers + 1], answers[#answers + 2] = 0, ''
+  else
+    local s = job.s
+    if held_by(job, terms[1], terms[2]) then
+      settle(job, terms, item[3], item[4])
+      ruling = 2
+    elseif s[ATTEMPT] == terms[1] and s[NONCE] == terms[2] and s[MARK] == 1
+      and s[OUTCOME] == terms[3] then
+      ruling = 2
+    end
+    answers[#answers + 1], answers[#answers + 2] = ruling * 10 + s[STATE], s[QUEUE]
+  end
+end
+flush()
+ring()
+return answers

@@ -1,0 +1,263 @@
+"""A job as Redis keeps it: a frame, its id, its standing, its description, its payload.
+
+The standing is a msgpack array that the scripts read and write; whatever trails at its default is
+left out, so a job that only waits takes few bytes. The description is written here and passes
+through the scripts unread, but for filters. A payload above `ASIDE_BYTES` stands aside, so that
+leases and settlements do not rewrite it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from oxmill.model.job import JSON, Attempt, Job, LeasedJob, NewJob
+from oxmill.model.settlement import Failure
+from oxmill.model.state import State
+from oxmill.model.token import Token
+
+ASIDE_BYTES: Final = 1024
+STATES: Final = (None, *State)
+"""A state's number in scripts is its place here."""
+_STATE: Final = dict(enumerate(State, 1))
+_CODES: Final = {state: number for number, state in enumerate(STATES)}
+_FRAME: Final = 7
+_ID_BYTES: Final = 16
+
+
+def code_of(state: State) -> int:
+    """The number that stands for a state in scripts."""
+    return _CODES[state]
+
+
+class Standing(msgspec.Struct, array_like=True, gc=False):
+    """What changes in a job's life; the order is that of job.lua."""
+
+    state: int
+    queue: str
+    priority: int = 0
+    enqueued_at: int = 0
+    due: int = 0
+    """Counted from the enqueue."""
+    max_attempts: int = 20
+    crash_limit: int = 3
+    keep: int = -1
+    expires_at: int = 0
+    key: str = ""
+    until: int = 0
+    within: int = -1
+    aside: str = ""
+    place: int = 0
+    attempt: int = 0
+    failures: int = 0
+    crashes: int = 0
+    nonce: str = ""
+    worker: str = ""
+    claimed_at: int = 0
+    lease: int = 0
+    lease_until: int = 0
+    finished_at: int = 0
+    """When the newest attempt ended, unless the history has it."""
+    outcome: str = ""
+    mark: int = 0
+    error_of: int = 0
+    """The attempt that left the newest error."""
+    ended_at: int = 0
+    reason: str = ""
+    cancel: int = 0
+
+
+class About(msgspec.Struct, array_like=True, gc=False):
+    """What a job is, apart from its payload."""
+
+    task: str
+    content_type: str = ""
+    timeout: int = -1
+    headers: Mapping[str, str] = {}
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    """Names and marked values in turn."""
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_standing: Final = msgspec.msgpack.Decoder(Standing).decode
+_about: Final = msgspec.msgpack.Decoder(About).decode
+_attempt: Final = msgspec.msgpack.Decoder(tuple[int, str, int, int, str, str]).decode
+_failure: Final = msgspec.json.Decoder(Failure).decode
+
+
+def pack_id(job_id: str) -> bytes:
+    """An id as kept: 32 hex digits take 17 bytes, any other text itself."""
+    if len(job_id) == 2 * _ID_BYTES:
+        try:
+            packed = bytes.fromhex(job_id)
+        except ValueError:
+            return job_id.encode()
+        if packed.hex() == job_id:
+            return b"\1" + packed
+    return job_id.encode()
+
+
+def unpack_id(packed: bytes) -> str:
+    """The id that `pack_id` packed."""
+    return packed[1:].hex() if packed[0] == 1 else packed.decode()
+
+
+def field_words(fields: Mapping[str, str | int]) -> tuple[str, ...]:
+    """Names and values in turn; a mark tells text from numbers."""
+    words: list[str] = []
+    for name, value in fields.items():
+        words += (name, f"s{value}" if isinstance(value, str) else f"i{value}")
+    return tuple(words)
+
+
+def _fields(words: Sequence[str]) -> dict[str, str | int]:
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return {name: v[1:] if v[0] == "s" else int(v[1:]) for name, v in pairs}
+
+
+def describe(job: NewJob) -> bytes:
+    """The description of a new job; what trails at its default is left out."""
+    labelled = job.group is not None or job.fields or job.tags or job.headers
+    if not labelled and job.timeout is None and job.content_type == JSON:
+        return _encode((job.task,))
+    timeout = -1 if job.timeout is None else job.timeout
+    content_type = "" if job.content_type == JSON else job.content_type
+    plain = (job.task, content_type, timeout, job.headers, job.group or "", job.tags)
+    return _encode((*plain, field_words(job.fields)))
+
+
+def pack(value: object) -> bytes:
+    """Terms and filters as scripts read them."""
+    return _encode(value)
+
+
+def error_text(failure: Failure) -> bytes:
+    """An error as kept; what is not text is replaced."""
+    try:
+        return msgspec.json.encode(failure)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(
+            Failure(
+                type=_clean(failure.type),
+                message=_clean(failure.message),
+                traceback=_clean(failure.traceback),
+            )
+        )
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _split(blob: bytes) -> tuple[str, Standing, bytes, bytes]:
+    start = _FRAME + blob[0]
+    middle = start + (blob[1] << 16 | blob[2] << 8 | blob[3])
+    end = middle + (blob[4] << 16 | blob[5] << 8 | blob[6])
+    standing = _standing(blob[start:middle])
+    return unpack_id(blob[_FRAME:start]), standing, blob[middle:end], blob[end:]
+
+
+def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[LeasedJob]:
+    """What a holder gets. Jobs of one task mostly share their description."""
+    known: dict[bytes, About] = {}
+    for each in told:
+        blob, aside, progress = (each, None, None) if isinstance(each, bytes) else each
+        assert blob is not None  # noqa: S101 - a record is always there
+        job_id, s, described, payload = _split(blob)
+        about = known.get(described)
+        if about is None:
+            about = known[described] = _about(described)
+        yield LeasedJob(
+            id=job_id,
+            queue=s.queue,
+            task=about.task,
+            payload=payload if aside is None else aside,
+            content_type=about.content_type or JSON,
+            token=Token(s.attempt, nonce),
+            priority=s.priority,
+            failures=s.failures,
+            crashes=s.crashes,
+            max_attempts=s.max_attempts,
+            enqueued_at=s.enqueued_at,
+            timeout=None if about.timeout < 0 else about.timeout,
+            group=about.group or None,
+            headers=about.headers,
+            flow=None,
+            parent=None,
+            progress=progress,
+            unique=s.key or None,
+        )
+
+
+def recorded(told: Sequence[bytes | None]) -> Job:
+    """What a reader gets."""
+    full = (*told, None, None, None, None)[: max(5, len(told))]
+    blob, aside, progress, result, error, *past = full
+    assert blob is not None  # noqa: S101 - a record is always there
+    job_id, s, described, payload = _split(blob)
+    about = _about(described)
+    failure = None if error is None else _failure(error)
+    return Job(
+        id=job_id,
+        queue=s.queue,
+        task=about.task,
+        state=_STATE[s.state],
+        payload=payload if aside is None else aside,
+        content_type=about.content_type or JSON,
+        priority=s.priority,
+        attempt=s.attempt,
+        failures=s.failures,
+        crashes=s.crashes,
+        max_attempts=s.max_attempts,
+        crash_limit=s.crash_limit,
+        enqueued_at=s.enqueued_at,
+        due_at=s.enqueued_at + s.due,
+        expires_at=s.expires_at or None,
+        claimed_at=s.claimed_at or None,
+        lease_until=s.lease_until or None,
+        ended_at=s.ended_at or None,
+        worker=s.worker or None,
+        reason=s.reason or None,
+        cancel_requested=bool(s.cancel),
+        result=b"null" if "n" in s.aside else result,
+        error=failure,
+        progress=progress,
+        timeout=None if about.timeout < 0 else about.timeout,
+        group=about.group or None,
+        fields=_fields(about.fields),
+        tags=about.tags,
+        headers=dict(about.headers),
+        unique=s.key or None,
+        history=_history(s, past, failure) if past else (),
+    )
+
+
+def _history(s: Standing, past: Sequence[bytes | None], error: Failure | None) -> tuple[Any, ...]:
+    told = [_past(_attempt(entry)) for entry in past if entry is not None]
+    if s.finished_at or _STATE[s.state] is State.RUNNING:
+        newest = Attempt(
+            attempt=s.attempt,
+            worker=s.worker,
+            claimed_at=s.claimed_at,
+            ended_at=s.finished_at or None,
+            outcome=s.outcome if s.finished_at else None,
+            error=error if s.finished_at and s.error_of == s.attempt else None,
+        )
+        told.append(newest)
+    return tuple(told)
+
+
+def _past(entry: tuple[int, str, int, int, str, str]) -> Attempt:
+    attempt, worker, claimed_at, ended_at, outcome, error = entry
+    return Attempt(
+        attempt=attempt,
+        worker=worker,
+        claimed_at=claimed_at,
+        ended_at=ended_at,
+        outcome=outcome,
+        error=_failure(error) if error else None,
+    )

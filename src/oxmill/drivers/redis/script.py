@@ -1,0 +1,83 @@
+"""The Lua scripts: one file each, put together with the parts they share."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from oxmill.drivers.redis.keys import prelude
+from oxmill.store.plan import Step
+from oxmill.store.statements import load
+
+_PACKAGE: Final = "oxmill.drivers.redis.lua"
+
+_UNIT: Final = ("unit",)
+_JOB: Final = ("unit", "job", "moves")
+_LIFE: Final = (*_JOB, "unique", "ends")
+_TIME: Final = (*_LIFE, "ripe")
+_STEER: Final = (*_TIME, "filter")
+
+
+@dataclass(frozen=True)
+class Script:
+    """One script with the shared parts that stand before it."""
+
+    name: str
+    parts: tuple[str, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text, as the server gets it."""
+        bodies = (load(_PACKAGE, f"{part}.lua") for part in (*self.parts, self.name))
+        return "\n".join((prelude(), *bodies))
+
+    @cached_property
+    def sha(self) -> str:
+        """What the server knows it by."""
+        return hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - the server's own choice
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Step[Any]):
+    """Run a script on one shard. Its reply is what the server answered."""
+
+    script: Script
+    shard: int
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Step[Any]):
+    """Ask the server of one shard something plain."""
+
+    shard: int
+    words: tuple[Any, ...]
+    refusable: bool = False
+    """Whether a refusal is a reply like any other."""
+
+
+ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))
+FIRE: Final = Script("fire", (*_LIFE, "intake"))
+CLAIM: Final = Script("claim", ("claim_plain", *_TIME, "grant"))
+CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "grant"))
+RENEW: Final = Script("renew", _LIFE)
+SETTLE: Final = Script("settle", ("settle_plain", *_LIFE))
+SWEEP: Final = Script("sweep", _TIME)
+PRUNE: Final = Script("prune", _LIFE)
+BEAT: Final = Script("beat", _UNIT)
+ORDER: Final = Script("order", _UNIT)
+WORKERS: Final = Script("workers", _UNIT)
+PUT_SCHEDULES: Final = Script("put_schedules", _UNIT)
+SCHEDULES: Final = Script("schedules", _UNIT)
+PUT_RULES: Final = Script("put_rules", _UNIT)
+PUT_SETTINGS: Final = Script("put_settings", _UNIT)
+CANCEL: Final = Script("cancel", _STEER)
+REDRIVE: Final = Script("redrive", _STEER)
+EDIT: Final = Script("edit", _STEER)
+PURGE: Final = Script("purge", _STEER)
+GET: Final = Script("get", (*_JOB, "read"))
+FIND: Final = Script("find", (*_JOB, "filter", "read"))
+QUEUES: Final = Script("queues", _JOB)
+MIGRATE: Final = Script("migrate", _UNIT)

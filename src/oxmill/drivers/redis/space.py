@@ -1,0 +1,71 @@
+"""Where the jobs of one app live: a namespace of shards, and how scripts are called there."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oxmill.drivers.redis.keys import keys_of
+from oxmill.drivers.redis.script import Call, Command, Script
+from oxmill.model.bounds import Bounds
+from oxmill.model.job import NewJob
+from oxmill.model.value import Micros
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Steps, Together, ask
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What all roles share."""
+
+    namespace: str
+    shards: int
+    bounds: Bounds
+    able: Capability
+    channel: bytes
+    """What the names of the bells' channels start with; empty if none is to ring."""
+    clock: Callable[[], Micros] | None = None
+    """A test's clock; without it the server's own decides."""
+
+    def call(self, script: Script, *args: Any, shard: int = 0) -> Call:
+        """A call of a script at the store's time."""
+        now = b"" if self.clock is None else self.clock()
+        return Call(script, shard, (now, self.channel, *args))
+
+    def everywhere(self, script: Script, *args: Any) -> Steps[tuple[Any, ...]]:
+        """The replies of all shards to the same call."""
+        calls = tuple(self.call(script, *args, shard=shard) for shard in range(self.shards))
+        return (yield from ask(Together(calls)))
+
+    def commands(self, *words: Any) -> Steps[tuple[Any, ...]]:
+        """What the servers of all shards say to a plain command; a refusal is a reply too."""
+        steps = tuple(Command(s, words, refusable=True) for s in range(self.shards))
+        return (yield from ask(Together(steps)))
+
+    def members(self, name: str) -> Steps[tuple[Any, ...]]:
+        """The members of a set, shard by shard."""
+        steps = tuple(Command(s, ("SMEMBERS", self._key(s, name))) for s in range(self.shards))
+        return (yield from ask(Together(steps)))
+
+    def root(self, field: str) -> Steps[tuple[Any, ...]]:
+        """One field of every shard's root."""
+        tags = (keys_of(self.namespace, shard)[0] for shard in range(self.shards))
+        steps = tuple(Command(shard, ("HGET", tag, field)) for shard, tag in enumerate(tags))
+        return (yield from ask(Together(steps)))
+
+    def events(self, after: int, limit: int) -> Steps[Any]:
+        """Entries of the event stream beyond a number."""
+        words = ("XRANGE", self._key(0, "events"), f"({after}", "+", "COUNT", limit)
+        return (yield from ask(Command(0, words)))
+
+    def _key(self, shard: int, name: str) -> str:
+        return f"{keys_of(self.namespace, shard)[0]}:{name}"
+
+    def shard_of(self, job: NewJob) -> int:
+        """Where a job lives: with its flow, else its unique key, else its group, else its id."""
+        if self.shards == 1:
+            return 0
+        unique = None if job.unique is None else job.unique.key
+        return zlib.crc32((job.flow or unique or job.group or job.id).encode()) % self.shards

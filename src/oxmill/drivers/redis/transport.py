@@ -1,0 +1,281 @@
+"""Performs plans on Redis: each step is one round trip, each script one atomic step."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from redis.exceptions import AskError, MovedError, ResponseError
+
+from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.faults import ODD, not_storable, refused
+from oxmill.drivers.redis.lane import Lane
+from oxmill.drivers.redis.link import Packer
+from oxmill.drivers.redis.loop_lane import LoopLane
+from oxmill.drivers.redis.places import places_for
+from oxmill.drivers.redis.script import Call, Command
+from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
+from oxmill.store.plan import Plan, Step, Together
+
+T = TypeVar("T")
+
+_TRIES: Final = 5
+"""How often a step follows a slot that moves."""
+_PAUSE: Final = 0.05
+_MOVING: Final = ("TRYAGAIN", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING")
+
+
+class RedisTransport:
+    """Performs plans from threads and from event loops, with a connection for each kind."""
+
+    def __init__(
+        self, target: Target, keys: Sequence[Sequence[bytes]], *, replicas: int = 0
+    ) -> None:
+        self._target = target
+        self._packer = Packer(keys)
+        self._replicas = replicas
+        self._places = places_for(target, keys)
+        self._alone = target.kind == "single" and not replicas
+        """Whether there is one server and nothing to wait for after its answer."""
+        self._guard = threading.Lock()
+        self._lanes: dict[Address, Lane] = {}
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Address, LoopLane]] = (
+            WeakKeyDictionary()
+        )
+
+    def run(self, plan: Plan[T]) -> T:
+        """Perform a plan and give its answer."""
+        steps = plan.start()
+        reply: Any = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            except ODD as odd:
+                raise not_storable(odd) from None
+            calls = _flat(step)
+            reply = _shape(step, iter(self._perform(calls, writes=plan.writes)))
+
+    async def arun(self, plan: Plan[T]) -> T:
+        """The same without blocking the event loop."""
+        steps = plan.start()
+        reply: Any = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            except ODD as odd:
+                raise not_storable(odd) from None
+            calls = _flat(step)
+            reply = _shape(step, iter(await self._aperform(calls, writes=plan.writes)))
+
+    def close(self) -> None:
+        """Let go of all connections. Closing twice is harmless."""
+        with self._guard:
+            lanes, self._lanes = self._lanes, {}
+            loops, self._loops = list(self._loops.values()), WeakKeyDictionary()
+        for lane in lanes.values():
+            lane.close()
+        for of_loop in loops:
+            for loop_lane in of_loop.values():
+                loop_lane.close()
+
+    def place(self) -> Address:
+        """Where the first shard's server is; asks around if need be."""
+        return self._places.look(0)
+
+    # --- blocking ----------------------------------------------------------------------------
+
+    def _perform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._alone:
+            return self._checked(calls, self._lane(self._target.seeds[0]).ask(calls, writes=writes))
+        replies: list[Any] = [None] * len(calls)
+        left = list(range(len(calls)))
+        for attempt in range(_TRIES):
+            for address, part in self._by_address(calls, left).items():
+                self._ask(address, calls, part, replies, writes=writes)
+            left = self._moved(calls, replies, left)
+            if not left:
+                break
+            self._follow(calls, replies, left, writes=writes)
+            left = [place for place in left if isinstance(replies[place], Exception)]
+            if not left:
+                break
+            time.sleep(_PAUSE * attempt)
+        return self._checked(calls, replies)
+
+    def _by_address(
+        self, calls: Sequence[Call | Command], left: Sequence[int]
+    ) -> dict[Address, list[int]]:
+        parts: dict[Address, list[int]] = {}
+        for place in left:
+            parts.setdefault(self._places.look(calls[place].shard), []).append(place)
+        return parts
+
+    def _ask(
+        self,
+        address: Address,
+        calls: Sequence[Call | Command],
+        part: Sequence[int],
+        replies: list[Any],
+        *,
+        writes: bool,
+    ) -> None:
+        try:
+            got = self._lane(address).ask(
+                self._with_wait(calls, part, writes=writes), writes=writes
+            )
+        except StoreError:
+            for place in part:
+                self._places.forget(calls[place].shard)
+            raise
+        self._store(got, part, replies)
+
+    def _lane(self, address: Address) -> Lane:
+        lane = self._lanes.get(address)
+        if lane is None:
+            with self._guard:
+                lane = self._lanes.setdefault(address, Lane(self._target, address, self._packer))
+        return lane
+
+    def _follow(
+        self, calls: Sequence[Call | Command], replies: list[Any], left: list[int], *, writes: bool
+    ) -> None:
+        """Ask the server that a slot is moving to, where a reply said so."""
+        for place in left:
+            reply = replies[place]
+            if isinstance(reply, AskError):
+                lane = Lane(self._target, (reply.host, reply.port), self._packer)
+                try:
+                    asking = Command(calls[place].shard, ("ASKING",))
+                    got = lane.ask([asking, calls[place]], writes=writes)
+                    replies[place] = got[-1]
+                finally:
+                    lane.close()
+
+    # --- async -------------------------------------------------------------------------------
+
+    async def _aperform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._alone:
+            lane = self._loop_lane(self._target.seeds[0])
+            return self._checked(calls, await lane.ask(calls, writes=writes))
+        replies: list[Any] = [None] * len(calls)
+        left = list(range(len(calls)))
+        for attempt in range(_TRIES):
+            if any(self._places.find(calls[place].shard) is None for place in left):
+                parts = await asyncio.to_thread(self._by_address, calls, left)
+            else:
+                parts = self._by_address(calls, left)
+            await asyncio.gather(
+                *(
+                    self._aask(address, calls, part, replies, writes=writes)
+                    for address, part in parts.items()
+                )
+            )
+            left = self._moved(calls, replies, left)
+            if not left:
+                break
+            await asyncio.to_thread(self._follow, calls, replies, left, writes=writes)
+            left = [place for place in left if isinstance(replies[place], Exception)]
+            if not left:
+                break
+            await asyncio.sleep(_PAUSE * attempt)
+        return self._checked(calls, replies)
+
+    async def _aask(
+        self,
+        address: Address,
+        calls: Sequence[Call | Command],
+        part: Sequence[int],
+        replies: list[Any],
+        *,
+        writes: bool,
+    ) -> None:
+        lane = self._loop_lane(address)
+        try:
+            got = await lane.ask(self._with_wait(calls, part, writes=writes), writes=writes)
+        except StoreError:
+            for place in part:
+                self._places.forget(calls[place].shard)
+            raise
+        self._store(got, part, replies)
+
+    def _loop_lane(self, address: Address) -> LoopLane:
+        loop = asyncio.get_running_loop()
+        lanes = self._loops.get(loop)
+        if lanes is not None and address in lanes:
+            return lanes[address]
+        with self._guard:
+            lanes = self._loops.get(loop)
+            if lanes is None:
+                lanes = self._loops[loop] = {}
+            lane = lanes.get(address)
+            if lane is None:
+                lane = lanes[address] = LoopLane(self._target, address, self._packer)
+            return lane
+
+    # --- both --------------------------------------------------------------------------------
+
+    def _with_wait(
+        self, calls: Sequence[Call | Command], part: Sequence[int], *, writes: bool
+    ) -> list[Call | Command]:
+        steps = [calls[place] for place in part]
+        if writes and self._replicas:
+            bound = int(self._target.options["socket_timeout"] * 500)
+            steps.append(Command(steps[-1].shard, ("WAIT", self._replicas, bound)))
+        return steps
+
+    def _store(self, got: list[Any], part: Sequence[int], replies: list[Any]) -> None:
+        for place, reply in zip(part, got, strict=False):
+            replies[place] = reply
+        if len(got) > len(part) and isinstance(got[-1], int) and got[-1] < self._replicas:
+            raise OutcomeUnknown(
+                f"{self._target.shown} wrote it, but only {got[-1]} of {self._replicas} replicas "
+                f"confirmed in time. Repeating the call with the same ids is safe"
+            )
+
+    def _moved(
+        self, calls: Sequence[Call | Command], replies: list[Any], left: Sequence[int]
+    ) -> list[int]:
+        """Those of the calls that did nothing because their slot is elsewhere now."""
+        moved: list[int] = []
+        for place in left:
+            reply, shard = replies[place], calls[place].shard
+            if not isinstance(reply, ResponseError) or self._target.kind == "single":
+                continue
+            if isinstance(reply, MovedError):
+                self._places.learn(shard, (reply.host, reply.port))
+            elif not isinstance(reply, AskError):
+                name = type(reply).__name__.upper()
+                if not any(word in name or str(reply).startswith(word) for word in _MOVING):
+                    continue
+                self._places.forget(shard)
+            moved.append(place)
+        return moved
+
+    def _checked(self, calls: Sequence[Call | Command], replies: list[Any]) -> list[Any]:
+        for call, reply in zip(calls, replies, strict=True):
+            if isinstance(reply, Exception) and (isinstance(call, Call) or not call.refusable):
+                raise refused(self._target.shown, reply)
+        return replies
+
+
+def _flat(step: Step[Any]) -> list[Call | Command]:
+    if isinstance(step, Together):
+        return [call for each in step.steps for call in _flat(each)]
+    if not isinstance(step, Call | Command):
+        raise StoreUnavailable(f"a step of another driver was given to Redis: {step!r}")
+    return [step]
+
+
+def _shape(step: Step[Any], replies: Any) -> Any:
+    """Flat replies in the shape of the step."""
+    if isinstance(step, Together):
+        return tuple(_shape(each, replies) for each in step.steps)
+    return next(replies)

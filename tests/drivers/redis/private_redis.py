@@ -1,0 +1,116 @@
+"""Private servers for tests: own port, own folder, stopped by their process id."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import redis
+
+START = 20.0
+
+
+def binary():
+    """The server to test; `REDIS_SERVER_UNDER_TEST` names another than the one on the path."""
+    return os.environ.get("REDIS_SERVER_UNDER_TEST") or shutil.which("redis-server")
+
+
+def free_port(*beside):
+    """A port that nobody uses now, nor those so far `beside` it.
+
+    Below the range from which the kernel gives out ports, so that it is still free when a killed
+    server comes back.
+    """
+    while True:
+        port = random.randint(10_000, 29_999)
+        with contextlib.ExitStack() as probes:
+            try:
+                for each in (0, *beside):
+                    probe = probes.enter_context(socket.socket())
+                    probe.bind(("127.0.0.1", port + each))
+            except OSError:
+                continue
+            return port
+
+
+class Server:
+    """One server process."""
+
+    def __init__(self, path, *options, port=None, program=None):
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.port = port or free_port()
+        self.options = [str(option) for option in options]
+        self.program = program or binary()
+        self.process = None
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self):
+        words = [
+            self.program,
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self.path),
+        ]
+        words += ["--save", "", "--loglevel", "warning", *self.options]
+        with (self.path / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log)
+        self.wait()
+        return self
+
+    def wait(self):
+        """Until it answers and has loaded its data."""
+        deadline = time.monotonic() + START
+        while True:
+            try:
+                with self.client() as client:
+                    client.ping()
+                return
+            except redis.RedisError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    @contextlib.contextmanager
+    def client(self):
+        client = redis.Redis(port=self.port, socket_timeout=5)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def kill(self):
+        """As a power cut for the process."""
+        self.process.kill()
+        self.process.wait(10)
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait(10)
+
+
+@cache
+def shared_server():
+    """One server without a log on disk; each test uses a namespace of its own."""
+    return Server(tempfile.mkdtemp(prefix="oxmill-redis-")).start()
