@@ -43,7 +43,7 @@ def test_connections_do_not_checkpoint_by_themselves(small):
     small.get("a")
 
     for connection in (
-        small.writer._session.connection,
+        small.writer.committer.session.connection,
         *small.driver.transport._readers._idle,
     ):
         assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
@@ -65,12 +65,12 @@ def test_every_process_sees_that_the_log_is_long(small):
     other.execute("PRAGMA wal_autocheckpoint = 0")
     other.execute("CREATE TABLE foreign_data (x)")
     other.execute("INSERT INTO foreign_data VALUES (zeroblob(400000))")
-    assert small.writer._checkpointer.due()
+    assert small.writer.committer.checkpointer.due()
 
     fill(small, 16, numbers)
     fill(small, 16, numbers)
 
-    assert not small.writer._checkpointer.due()
+    assert not small.writer.committer.checkpointer.due()
     other.close()
 
 
@@ -110,7 +110,7 @@ def test_a_checkpoint_waits_for_its_turn_among_all_writers(small, monkeypatch):
     seen = []
 
     def watched(self, connection):
-        other = open_sqlite(small.path).transport._writer._turnstile
+        other = open_sqlite(small.path).transport._writer.committer.turnstile
         with pytest.raises(Exception, match="locked"):
             other.enter(0)
         other.close()
@@ -130,9 +130,9 @@ def test_newer_versions_checkpoint_by_themselves(path):
     store = Store(driver, path)
     store.enqueue("a")
 
-    connection = store.writer._session.connection
+    connection = store.writer.committer.session.connection
     assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
-    assert not store.writer._checkpointer.due()
+    assert not store.writer.committer.checkpointer.due()
     driver.close()
 
 
@@ -149,7 +149,7 @@ def test_the_file_shrinks_when_most_of_it_is_free(store, monkeypatch):
     monkeypatch.setattr(housekeeping, "_SPARE_PAGES", 10)
     store.enqueue(*(f"job-{number}" for number in range(300)), payload=b"x" * 8 * KIB)
     store.driver.run(store.driver.steering.purge(Purge(filter=Filter())))
-    connection = store.writer._session.connection
+    connection = store.writer.committer.session.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
 
     for _ in range(5):

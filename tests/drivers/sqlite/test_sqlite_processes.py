@@ -7,11 +7,17 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from sqlite_stage import Store, child
+import pytest
+from sqlite_stage import Store, child, kept_waiting
 
+from oxmill.drivers.sqlite import transport
 from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.errors import WrongContext
 from oxmill.model.job import Verdict
 from oxmill.store.doorbell import work
+
+# Newer Pythons warn of forks beside threads; that these work is what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def test_a_killed_process_loses_no_acknowledged_job(store):
@@ -110,6 +116,22 @@ def test_a_child_outlives_its_parent(path):
     after = Store(open_sqlite(path), path)
     assert {job.id for job in after.get(*ids)} == ids
     after.driver.close()
+
+
+def test_a_child_forked_in_the_midst_of_a_transaction_refuses_to_go_on(store, monkeypatch):
+    store.enqueue("before")
+    monkeypatch.setattr(transport, "_FORK_PATIENCE", 0.01)
+
+    def refused():
+        with pytest.raises(WrongContext, match="forked while its parent was busy"):
+            store.enqueue("in the child")
+        return True
+
+    with kept_waiting(store.writer):
+        status = in_child(refused)
+
+    assert status == 0
+    assert store.enqueue("after")[0].verdict is Verdict.CREATED
 
 
 def test_the_doorbell_of_a_child_is_its_own(store):

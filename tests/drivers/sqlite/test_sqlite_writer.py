@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlite_stage import Store, kept_waiting, wait_until
 
+from oxmill.drivers.sqlite import committer as committer_module
 from oxmill.drivers.sqlite import connection as connection_module
-from oxmill.drivers.sqlite import writer as writer_module
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.errors import BadInput, StoreFull, StoreUnavailable
 from oxmill.model.claim import Claim
@@ -22,7 +22,7 @@ def commits(store):
     """A list that grows by one word with every commit from now on."""
     seen = []
     store.writer.ensure_open()
-    store.writer._session.connection.set_trace_callback(
+    store.writer.committer.session.connection.set_trace_callback(
         lambda text: seen.append(text) if text == "COMMIT" else None
     )
     return seen
@@ -40,12 +40,14 @@ def spoiled(store, job_id, error=RuntimeError, *, before=False):
 
 
 def at_once(store, plans):
-    """Perform plans from as many threads, all in line before any of them is performed."""
+    """Perform plans from as many threads, all in line, in this order, before any is performed."""
     writer = store.writer
+    answers = []
     with ThreadPoolExecutor(len(plans)) as pool:
         with kept_waiting(writer):
-            answers = [pool.submit(store.driver.run, plan) for plan in plans]
-            wait_until(lambda: len(writer._line) == len(plans))
+            for number, plan in enumerate(plans, start=1):
+                answers.append(pool.submit(store.driver.run, plan))
+                wait_until(lambda number=number: len(writer._line) == number)
         return [answer.exception(30) or answer.result() for answer in answers]
 
 
@@ -127,7 +129,7 @@ def test_numbers_are_right_after_a_group_was_rolled_back(store):
     at_once(store, [store.plan("a"), spoiled(store, "x")])
     store.enqueue("b")
 
-    drawn, used = store.writer._session.connection.execute(
+    drawn, used = store.writer.committer.session.connection.execute(
         "SELECT (SELECT n FROM counters WHERE queue = ''), max(seq) FROM jobs"
     ).fetchone()
     assert drawn == used
@@ -136,27 +138,18 @@ def test_numbers_are_right_after_a_group_was_rolled_back(store):
 
 def test_plans_of_one_group_see_each_other(store):
     claim = Claim(queues=("q",), limit=5, lease=60_000_000, worker="w", nonce=1)
-    writer = store.writer
-    with ThreadPoolExecutor(2) as pool:
-        with kept_waiting(writer):
-            pool.submit(store.driver.run, store.plan("a"))
-            wait_until(lambda: len(writer._line) == 1)
-            claimed = pool.submit(store.driver.run, store.driver.claiming.claim(claim))
-            wait_until(lambda: len(writer._line) == 2)
 
-        assert [job.id for job in claimed.result(30).jobs] == ["a"]
+    _, claimed = at_once(store, [store.plan("a"), store.driver.claiming.claim(claim)])
+
+    assert [job.id for job in claimed.jobs] == ["a"]
 
 
 def test_plans_of_one_group_see_each_others_counts(store):
     cancel = store.driver.steering.cancel(Cancel(filter=Filter()))
-    with ThreadPoolExecutor(2) as pool:
-        with kept_waiting(store.writer):
-            pool.submit(store.driver.run, store.plan("a"))
-            wait_until(lambda: len(store.writer._line) == 1)
-            cancelled = pool.submit(store.driver.run, cancel)
-            wait_until(lambda: len(store.writer._line) == 2)
 
-        assert cancelled.result(30).ids == ("a",)
+    _, cancelled = at_once(store, [store.plan("a"), cancel])
+
+    assert cancelled.ids == ("a",)
 
 
 async def test_cancelled_calls_leave_everything_consistent(store):
@@ -212,22 +205,60 @@ async def test_a_loop_that_was_closed_does_not_stop_the_others(store):
 
 def test_an_interrupted_leader_leaves_the_others_served(store):
     store.enqueue("first")
-    writer = store.writer
-    with ThreadPoolExecutor(2) as pool:
-        with kept_waiting(writer):
-            one = pool.submit(store.driver.run, store.plan("one"))
-            wait_until(lambda: len(writer._line) == 1)
-            broken = pool.submit(
-                store.driver.run, spoiled(store, "interrupted", error=KeyboardInterrupt)
-            )
-            wait_until(lambda: len(writer._line) == 2)
-            # Whoever leads performs both, and is interrupted in the second.
+    plans = [store.plan("one"), spoiled(store, "x", error=KeyboardInterrupt), store.plan("two")]
 
-        done = {future: future.exception(30) for future in (one, broken)}
+    answers = at_once(store, plans)
 
-    assert sum(isinstance(error, KeyboardInterrupt) for error in done.values()) >= 1
+    # Whoever led when the second was performed was interrupted; the rest have their answers.
+    assert sum(isinstance(answer, KeyboardInterrupt) for answer in answers) >= 1
+    assert store.get("x") == ()
+    assert {job.id for job in store.get("one", "two")} >= {
+        job_id
+        for job_id, answer in zip(("one", "x", "two"), answers, strict=True)
+        if isinstance(answer, tuple)
+    }
     assert store.enqueue("after")[0].verdict is Verdict.CREATED
-    assert store.get("interrupted") == ()
+
+
+def test_a_leader_interrupted_after_the_commit_still_tells_the_others(store, monkeypatch):
+    store.enqueue("first")
+    session = store.writer.committer.session
+    commit = type(session).commit
+
+    def interrupted_commit(self):
+        commit(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(session), "commit", interrupted_commit)
+    with ThreadPoolExecutor(2) as pool:
+        with kept_waiting(store.writer):
+            tasks = [pool.submit(store.driver.run, store.plan(name)) for name in "ab"]
+            wait_until(lambda: len(store.writer._line) == 2)
+        errors = [task.exception(30) for task in tasks]
+        monkeypatch.undo()
+
+    # One of them led and was interrupted; the other has its answer, and both jobs are there.
+    assert sorted(type(error).__name__ for error in errors) == ["KeyboardInterrupt", "NoneType"]
+    assert len(store.get("a", "b")) == 2
+
+
+def test_a_leader_interrupted_among_single_turns_repeats_none(store, monkeypatch):
+    store.enqueue("first")
+    performed = []
+
+    def counted(name):
+        def start():
+            performed.append(name)
+            yield from store.plan(name).start()
+
+        return Plan("counted", None, start)
+
+    plans = [counted("a"), spoiled(store, "x"), spoiled(store, "y", error=KeyboardInterrupt)]
+    at_once(store, plans)
+
+    # Once with the group, once alone; the interrupt came after that.
+    assert performed == ["a", "a"]
+    assert len(store.get("a")) == 1
 
 
 def test_text_that_is_none_is_refused(store):
@@ -272,7 +303,7 @@ def test_a_closed_store_says_so(store):
 def impatient(path, monkeypatch):
     """A store that does not wait long for locks."""
     monkeypatch.setattr(connection_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(writer_module, "PATIENCE", 0.1)
+    monkeypatch.setattr(committer_module, "PATIENCE", 0.1)
     driver = open_sqlite(path, mode="volatile")
     yield Store(driver, path)
     driver.close()
@@ -295,19 +326,19 @@ def test_a_file_locked_by_another_program_is_unavailable_for_everyone_in_line(im
 def test_a_process_that_keeps_the_turnstile_is_named(impatient):
     impatient.enqueue("first")
     other = open_sqlite(impatient.path)
-    other.transport._writer._turnstile.enter(1)
+    other.transport._writer.committer.turnstile.enter(1)
 
     with pytest.raises(StoreUnavailable, match="another process has kept"):
         impatient.enqueue("a")
 
-    other.transport._writer._turnstile.leave()
+    other.transport._writer.committer.turnstile.leave()
     other.close()
     assert impatient.enqueue("a")[0].verdict is Verdict.CREATED
 
 
 def test_a_full_disk_is_named_and_loses_nothing(store):
     store.enqueue("first")
-    connection = store.writer._session.connection
+    connection = store.writer.committer.session.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
 

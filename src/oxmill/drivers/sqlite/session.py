@@ -31,7 +31,7 @@ _SEQ = ("", "seq")
 class Session:
     """One connection, used by one thread at a time."""
 
-    __slots__ = ("_counts", "_last", "_sure", "_version", "connection")
+    __slots__ = ("_committing", "_counts", "_last", "_sure", "_version", "connection")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -42,22 +42,29 @@ class Session:
         """What the database looked like then; another connection's commit changes it."""
         self._sure = False
         """Whether `_last` is known to be right in this transaction."""
+        self._committing = False
+
+    @property
+    def committed(self) -> bool:
+        """Whether the transaction begun last was committed."""
+        return self._committing and not self.connection.in_transaction
 
     def begin(self) -> None:
         """Open a transaction that no other writer can get in between of."""
+        self._sure = self._committing = False
         self.connection.execute("BEGIN IMMEDIATE")
-        self._sure = False
 
     def commit(self) -> None:
         """Write down the counts and make everything last."""
         self.flush()
+        self._committing = True
         self.connection.execute("COMMIT")
 
     def rollback(self) -> None:
         """Forget everything since `begin`."""
         self._counts.clear()
         self._version = None
-        self._sure = False
+        self._sure = self._committing = False
         self.connection.rollback()
 
     def flush(self) -> None:

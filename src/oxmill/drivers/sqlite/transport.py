@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import Final, TypeVar, cast
 
 from oxmill.drivers.sqlite.checkpoint import LOG_BYTES, Checkpointer
+from oxmill.drivers.sqlite.committer import Committer
 from oxmill.drivers.sqlite.connection import Place, connect, refuse_old, use_log
 from oxmill.drivers.sqlite.faults import translated
 from oxmill.drivers.sqlite.forks import watch_forks
@@ -37,7 +38,7 @@ class SqliteTransport:
     ) -> None:
         self._place = place
         self._clock = clock
-        self._writer = Writer(self._open, Checkpointer(place, log_bytes))
+        self._writer = Writer(Committer(self._open, Checkpointer(place, log_bytes)))
         self._readers = Readers(place, self._writer.ensure_open)
         self._paused: list[Writer | Readers] = []
         self._inherited: list[object] = []
@@ -114,7 +115,7 @@ class SqliteTransport:
         """Start anew, without the parent's threads, callers and locks."""
         if len(self._paused) < _PARTS:
             # What was open belongs to the parent: it must neither be used nor closed here.
-            self._inherited.append((vars(self._writer).copy(), vars(self._readers).copy()))
+            self._inherited.append((self._writer.committer.session, vars(self._readers).copy()))
             self._forked_badly = True
         self._readers.start_anew()
         self._writer.start_anew()
