@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: help demo test check format docs bench clean
+.PHONY: help demo test check servers format docs bench clean
 
 help: ## Show this list.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ help: ## Show this list.
 demo: $(READY) ## Run a worker, a scheduler and sample jobs on a SQLite file; ends by itself.
 	@$(BIN)/python examples/demo/demo.py
 
-test: check ## Run all checks and all tests; what CI runs.
+test: check servers ## Run all checks and all tests; what CI runs.
 	$(BIN)/pytest -q -n $(JOBS)
 
 check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
@@ -28,6 +28,12 @@ check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/test_shape.py
+
+servers: ## Install the servers that tests start for themselves, where that can be done.
+	@command -v redis-server >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends redis-server; } || \
+	  echo "make: no redis-server here, so the tests of Redis will be skipped; install one to run them" >&2
 
 format: $(READY) ## Let ruff fix and format everything.
 	$(BIN)/ruff check --fix .

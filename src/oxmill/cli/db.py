@@ -51,7 +51,7 @@ def migrate(session: Session, *, only_plan: bool) -> None:
 @click.pass_obj
 def check(session: Session) -> int:
     """Check the store's settings and place. Exits 1 if they are unsafe."""
-    findings = session.run(session.untouched.installing.check(Check()))
+    findings = session.run(session.untouched.installing.check(Check(deep=True)))
     record = {"findings": [records.finding(one) for one in findings]}
     show_one(record, lambda: "\n".join(told(findings)), session.output)
     return verdict(findings)

@@ -28,7 +28,7 @@ def command(session: Session, *, strict: bool) -> int:
     Exits 1 if something must be mended before the store can be trusted.
     """
     schema = session.run(session.untouched.installing.version(Version()))
-    findings = [*session.run(session.untouched.installing.check(Check()))]
+    findings = [*session.run(session.untouched.installing.check(Check(deep=True)))]
     if schema.current == schema.newest:
         findings += problems(look(session)._replace(here=here()))
     else:

@@ -14,7 +14,18 @@ from oxmill.cli.session import Session
 from oxmill.cli.supervise import SUPERVISED, Supervisor, oxmill
 from oxmill.observe.log import Style, set_up_logging
 
-_NAMES = ("queues", "slots", "drain", "grace", "lease", "max_jobs", "max_rss", "name", "loop")
+_NAMES = (
+    "queues",
+    "allow",
+    "slots",
+    "drain",
+    "grace",
+    "lease",
+    "max_jobs",
+    "max_rss",
+    "name",
+    "loop",
+)
 """Options that a worker calls the same."""
 
 
@@ -38,6 +49,7 @@ _NAMES = ("queues", "slots", "drain", "grace", "lease", "max_jobs", "max_rss", "
 @click.option("--name", help="Shown to people instead of the host's name.")
 @click.option("--loop", type=click.Choice(["auto", "asyncio", "uvloop"]), help="The event loop.")
 @click.option("--no-scheduler", is_flag=True, help="Fire no schedules here.")
+@click.option("--allow", multiple=True, metavar="FINDING", help="Start in spite of this finding.")
 @click.option("--set", "others", multiple=True, metavar="OPTION=VALUE", help="Any other option.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), default="text", help="Lines.")
 @click.option(
@@ -85,6 +97,7 @@ def worker_options(given: Mapping[str, Any]) -> Any:
 def argv(given: Mapping[str, Any]) -> list[str]:
     """The same options as words, for a process of its own."""
     words = [word for queue in given["queues"] for word in ("-q", queue)]
+    words += [word for name in given["allow"] for word in ("--allow", name)]
     words += [word for text in given["others"] for word in ("--set", text)]
     words += [f"--{flag.replace('_', '-')}" for flag in ("drain", "no_scheduler") if given[flag]]
     single = ("slots", "grace", "lease", "max_jobs", "max_rss", "name", "loop", "log_level")

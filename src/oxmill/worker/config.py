@@ -60,6 +60,8 @@ class WorkerConfig(Value, frozen=True):
     """Jobs that a child process (`pool="process"`) runs before a new one takes its place."""
     child_memory: int | None = None
     """Memory that one child process may use; more raises `MemoryError` in the task."""
+    allow: tuple[str, ...] = ()
+    """Findings of the doctor, by name, in spite of which the worker may work."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
@@ -115,6 +117,7 @@ class WorkerOptions(TypedDict, total=False):
     patience: Duration
     child_jobs: int
     child_memory: int | str | None
+    allow: Sequence[str]
 
 
 def worker_config(**options: Unpack[WorkerOptions]) -> WorkerConfig:
@@ -136,9 +139,9 @@ def read_config(options: Mapping[str, Any]) -> WorkerConfig:
 def _read(name: str, value: Any) -> Any:
     if name in _TIMES:
         return micros(value)
-    if name == "queues":
+    if name in ("queues", "allow"):
         if isinstance(value, str):
-            raise BadConfig(f"queues={value!r} is one text; write queues=[{value!r}]")
+            raise BadConfig(f"{name}={value!r} is one text; write {name}=[{value!r}]")
         return tuple(value)
     return size(value) if name in _SIZES and value is not None else value
 

@@ -11,6 +11,7 @@ from oxmill.maintenance.pruner import Pruner
 from oxmill.maintenance.scheduler import Scheduler
 from oxmill.maintenance.service import Service
 from oxmill.maintenance.sweeper import Sweeper
+from oxmill.maintenance.vetting import Vetting
 from oxmill.model.schedule import Schedule
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
@@ -48,6 +49,7 @@ class Parts:
     beat: Heartbeat
     watchdog: Watchdog
     systemd: Systemd
+    vetting: Vetting
     services: tuple[Service, ...]
 
 
@@ -79,7 +81,7 @@ def assemble(
     claimer = Claimer(driver, config, executor, settler, bus)
     claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
-    systemd = Systemd()
+    systemd, vetting = Systemd(), Vetting(driver, bus, config.allow)
     return Parts(
         bus=bus,
         metrics=metrics,
@@ -91,8 +93,10 @@ def assemble(
         beat=beat,
         watchdog=Watchdog(claimer, bus, systemd),
         systemd=systemd,
+        vetting=vetting,
         services=(
             beat,
+            vetting,
             Sweeper(driver, bus, config.sweep_every / SECOND),
             Pruner(driver, bus, config.prune_every / SECOND),
             Scheduler(driver, bus, extras.get("schedules", ()), firing=config.scheduler),

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, Unpack
 
-from oxmill.errors import WrongContext
+from oxmill.errors import StoreError, WrongContext
+from oxmill.maintenance.trouble import FATAL
 from oxmill.model.info import Command, WorkerInfo
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
@@ -36,6 +37,8 @@ from oxmill.worker.parts import Extras, assemble
 from oxmill.worker.signals import signals_to
 from oxmill.worker.winding_down import WindingDown
 
+VETTING: Final = 5.0
+"""Seconds that a store may take to say that it is safe before the worker starts all the same."""
 SUPERVISED: Final = "OXMILL_SUPERVISED"
 """Set by the supervisor: when it is gone, the worker stops."""
 
@@ -164,6 +167,8 @@ class Worker:
         parts.watchdog.on_fault = self._on_fault
         if SUPERVISED in os.environ:
             parts.watchdog.on_orphaned = lambda: self.stop("the supervisor is gone")
+        if not await self._vetted():
+            return
         crew = Crew(self._driver, parts, self._on_fault)
         claiming = crew.start()
         self._announce()
@@ -198,6 +203,19 @@ class Worker:
                 released=self._down.released,
             )
         )
+
+    async def _vetted(self) -> bool:
+        """Whether the store is safe to work on, as far as it answers; the agents wait until it
+        does, and look again then."""
+        try:
+            async with asyncio.timeout(VETTING):
+                await self._parts.vetting.run_once()
+        except FATAL as error:
+            self._on_fault("vetting", error)
+            return False
+        except (StoreError, TimeoutError) as error:
+            logging.getLogger("oxmill.worker").debug("not vetted yet: %s", error)
+        return True
 
     def _announce(self) -> None:
         schedules = tuple(schedule.name for schedule in self._extras.get("schedules", ()))

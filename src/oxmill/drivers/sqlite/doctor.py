@@ -21,7 +21,7 @@ _CHECK_SECONDS: Final = 2.0
 _FLEETING: Final = frozenset({"tmpfs", "ramfs", "overlay"})
 
 
-def examine(connection: sqlite3.Connection, place: Place) -> tuple[Finding, ...]:
+def examine(connection: sqlite3.Connection, place: Place, *, deep: bool) -> tuple[Finding, ...]:
     """Every finding, worst first. Writes nothing."""
     findings = [
         *_library(place),
@@ -29,7 +29,7 @@ def examine(connection: sqlite3.Connection, place: Place) -> tuple[Finding, ...]
         *_file(place),
         *_space(place),
         *_settings(connection, place),
-        *_content(connection, place),
+        *_content(connection, place, deep=deep),
     ]
     order = list(Level)
     return tuple(sorted(findings, key=lambda finding: order.index(finding.level)))
@@ -183,11 +183,13 @@ def _settings(connection: sqlite3.Connection, place: Place) -> Iterator[Finding]
         )
 
 
-def _content(connection: sqlite3.Connection, place: Place) -> Iterator[Finding]:
-    """A look for damage, given up after a short time: large files are not read to the end."""
+def _content(connection: sqlite3.Connection, place: Place, *, deep: bool) -> Iterator[Finding]:
+    """A look for damage if asked for, given up after a short time: large files are not read to the end."""
     if schema_of(connection).current == 0:
         if place.log.exists() and place.log.stat().st_size and not place.path.stat().st_size:
             yield _stray_log(place)
+        return
+    if not deep:
         return
     deadline = time.monotonic() + _CHECK_SECONDS
     connection.set_progress_handler(lambda: int(time.monotonic() > deadline), 10_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.doctor import examine
 from oxmill.drivers.sqlite.migrating import schema_of
@@ -28,6 +30,10 @@ class SqliteInstalling:
         return (yield from ask(Look(schema_of)))
 
     @operation("check", writes=False)
-    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:  # noqa: ARG002
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:
         """What the doctor has to say about the file and its place."""
-        return (yield from ask(Look(lambda connection: examine(connection, self._place))))
+
+        def look(connection: sqlite3.Connection) -> tuple[Finding, ...]:
+            return examine(connection, self._place, deep=request.deep)
+
+        return (yield from ask(Look(look)))

@@ -20,6 +20,9 @@ class Version(Value, frozen=True):
 class Check(Value, frozen=True):
     """What is unsafe about this store?"""
 
+    deep: bool = False
+    """Look through its content too, for a bounded time."""
+
 
 class Installing(Protocol):
     """Prepares a store. Safe when several processes do it at once."""
