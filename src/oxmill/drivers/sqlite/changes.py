@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,7 +37,6 @@ class Changes:
         self._changed: dict[int, Standing] = {}
         self._joining: dict[int, Standing] = {}
         self._removed: list[Standing] = []
-        self._completed: defaultdict[Micros, list[int]] = defaultdict(list)
         self._attempts: list[tuple[Any, ...]] = []
         self._undone: list[tuple[int, int]] = []
         self._events: list[tuple[Micros, str, str, str, str]] = []
@@ -100,8 +98,6 @@ class Changes:
         job.prune_at = self.now + keep
         if keep == 0:
             self.remove(job)
-        elif state is State.SUCCEEDED and job.result is None and job.error is None:
-            self._completed[job.prune_at].append(job.seq)
         else:
             self.touch(job)
 
@@ -143,13 +139,6 @@ class Changes:
             yield from ask(Many("drop_attempt", self._undone))
         if self._attempts:
             yield from ask(Many("add_attempts", self._attempts))
-        for prune_at, seqs in self._completed.items():
-            yield from ask(
-                Statement(
-                    "complete_jobs",
-                    {"seqs": json_text(seqs), "now": self.now, "prune_at": prune_at},
-                )
-            )
         if self._changed:
             rows = [job.written() for job in self._changed.values()]
             yield from ask(Many("write_standing", rows))

@@ -189,8 +189,23 @@ def leased(rows: Iterable[Sequence[Any]], nonce: int) -> tuple[LeasedJob, ...]:
 
 
 def _leased(row: Sequence[Any], nonce: int) -> LeasedJob:
-    _, job_id, queue, task, payload, attempt, priority, failures, crashes, limit, *rest = row
-    enqueued_at, group, text, progress, unique_key = rest
+    (
+        _,
+        job_id,
+        queue,
+        task,
+        payload,
+        attempt,
+        priority,
+        failures,
+        crashes,
+        max_attempts,
+        enqueued_at,
+        group,
+        text,
+        progress,
+        unique_key,
+    ) = row
     extras = extras_in(text)
     return LeasedJob(
         id=job_id,
@@ -202,7 +217,7 @@ def _leased(row: Sequence[Any], nonce: int) -> LeasedJob:
         priority=priority,
         failures=failures,
         crashes=crashes,
-        max_attempts=limit,
+        max_attempts=max_attempts,
         enqueued_at=enqueued_at,
         timeout=extras.timeout,
         group=group,

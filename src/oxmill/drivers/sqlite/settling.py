@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from oxmill.drivers.sqlite.changes import Changes, changes_to
+from oxmill.drivers.sqlite.completing import complete
 from oxmill.drivers.sqlite.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sqlite.steps import Statement, operation
 from oxmill.drivers.sqlite.tending import LAPSE
@@ -42,11 +43,18 @@ class SqliteSettling:
         return tuple(answers)
 
     def _settle_round(self, items: list[Settlement], now: Micros) -> Steps[list[Settled]]:
+        answers = yield from complete(items, now)
+        rest = [item for item in items if item.id not in answers]
+        if rest:
+            answers |= yield from self._judge_all(rest, now)
+        return [answers[item.id] for item in items]
+
+    def _judge_all(self, items: list[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
         ids = json_text(item.id for item in items)
         rows = yield from ask(Statement("standings_by_id", {"ids": ids}))
         jobs = {job.id: job for job in standings(rows)}
         changes = yield from changes_to(jobs.values(), now)
-        answers = [self._judge(changes, jobs.get(item.id), item) for item in items]
+        answers = {item.id: self._judge(changes, jobs.get(item.id), item) for item in items}
         yield from changes.write()
         return answers
 

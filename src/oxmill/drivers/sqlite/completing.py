@@ -1,0 +1,91 @@
+"""The usual end of a job: it succeeds, and that concerns nobody else.
+
+Nearly all settlements are of this kind, so they are written for the batch as a whole. Everything
+else, and whatever is the least bit doubtful, goes the long way in `settling`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from oxmill.drivers.sqlite.changes import load_settings
+from oxmill.drivers.sqlite.rows import json_text, stored_nonce
+from oxmill.drivers.sqlite.steps import Many, Rows, Statement
+from oxmill.drivers.sqlite.tally import Tally
+from oxmill.model.settings import QueueSettings
+from oxmill.model.settlement import Outcome, Ruling, Settled, Settlement
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+from oxmill.store.plan import Steps, ask
+
+
+@dataclass(slots=True)
+class _Completed:
+    """Jobs that succeed, by how they are written."""
+
+    now: Micros
+    kept: defaultdict[Micros, list[int]] = field(default_factory=lambda: defaultdict(list))
+    with_result: list[tuple[bytes, Micros, Micros, int]] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    by_queue: defaultdict[str, list[int]] = field(
+        default_factory=lambda: defaultdict(lambda: [0, 0])
+    )
+
+    def add(self, seq: int, queue: str, keep: Micros, result: bytes | None) -> None:
+        """One more."""
+        count = self.by_queue[queue]
+        count[0] += 1
+        if keep == 0:
+            self.gone.append(seq)
+            count[1] += 1
+        elif result is None:
+            self.kept[keep].append(seq)
+        else:
+            self.with_result.append((result, self.now, self.now + keep, seq))
+
+    def write(self) -> Steps[None]:
+        """Write them down."""
+        for keep, seqs in self.kept.items():
+            asked = {"seqs": json_text(seqs), "now": self.now, "prune_at": self.now + keep}
+            yield from ask(Statement("complete_jobs", asked))
+        if self.with_result:
+            yield from ask(Many("complete_job", self.with_result))
+        if self.gone:
+            yield from ask(Statement("delete_jobs", {"seqs": json_text(self.gone)}))
+        tally = Tally()
+        for queue, (n, gone) in self.by_queue.items():
+            tally.add(queue, State.RUNNING, -n)
+            tally.add(queue, State.SUCCEEDED, n - gone, n)
+        yield from tally.write()
+
+
+def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
+    """Settle those of the items that are plain successes under a valid token; the answers by id.
+    No id may come twice."""
+    asked = [item for item in items if item.outcome is Outcome.COMPLETE and item.error is None]
+    if not asked:
+        return {}
+    ids = json_text([item.id for item in asked])
+    rows: Rows = yield Statement("plain_leases", {"ids": ids})
+    leases = {row[0]: row for row in rows}
+    settings = yield from load_settings({row[2] for row in rows if row[5] is None})
+    usual = QueueSettings()
+    done = _Completed(now)
+    answers: dict[str, Settled] = {}
+    for item in asked:
+        lease = leases.get(item.id)
+        if lease is None:
+            continue
+        job_id, seq, queue, attempt, nonce, keep, labelled = lease
+        if attempt != item.token.attempt or nonce != stored_nonce(item.token.nonce):
+            continue
+        if keep is None:
+            keep = settings.get(queue, usual).keep_succeeded
+        if keep == 0 and (labelled or attempt > 1):
+            continue  # its fields and history must go too
+        done.add(seq, queue, keep, item.result)
+        answers[job_id] = Settled(id=job_id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue)
+    yield from done.write()
+    return answers
