@@ -158,7 +158,7 @@ def test_checkpoints_are_ours_where_sqlites_own_are_unsafe(path, version, ours):
 
 def findings(place, connection=None):
     connection = connection or sqlite3.connect(":memory:")
-    return {finding.name: finding for finding in doctor.examine(connection, place)}
+    return {finding.name: finding for finding in doctor.examine(connection, place, deep=True)}
 
 
 def test_a_good_store_has_nothing_worse_than_notes(store, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_good_store_has_nothing_worse_than_notes(store, monkeypatch):
     driver = open_sqlite(store.path.with_name("good.db"))
     driver.run(driver.installing.migrate(Migrate()))
 
-    found = driver.run(driver.installing.check(Check()))
+    found = driver.run(driver.installing.check(Check(deep=True)))
 
     assert [each for each in found if each.level is not Level.NOTE] == []
     driver.close()
@@ -175,7 +175,7 @@ def test_a_good_store_has_nothing_worse_than_notes(store, monkeypatch):
 def test_a_check_of_a_missing_file_makes_none(path):
     driver = open_sqlite(path)
 
-    found = {each.name for each in driver.run(driver.installing.check(Check()))}
+    found = {each.name for each in driver.run(driver.installing.check(Check(deep=True)))}
 
     assert "file" in found
     assert not path.exists()
@@ -214,7 +214,10 @@ def test_the_doctor_names_a_full_disk(path, monkeypatch):
 def test_the_doctor_names_weak_durability(store):
     store.enqueue("a")
 
-    found = {each.name: each for each in store.driver.run(store.driver.installing.check(Check()))}
+    found = {
+        each.name: each
+        for each in store.driver.run(store.driver.installing.check(Check(deep=True)))
+    }
 
     assert found["durability"].level is Level.WARN
     assert "volatile" in found["durability"].found
@@ -226,7 +229,7 @@ def test_the_doctor_names_old_libraries(path):
     assert "wal_reset" not in findings(Place(path, version=(3, 51, 3)))
 
 
-def test_the_doctor_finds_damage(store):
+def test_the_doctor_finds_damage_if_asked_to_look_for_it(store):
     store.enqueue(*(f"job-{number}" for number in range(500)))
     store.driver.close()
     with store.path.open("r+b") as file:
@@ -234,9 +237,13 @@ def test_the_doctor_finds_damage(store):
         file.write(b"\xff" * 10 * 4096)
     driver = open_sqlite(store.path)
 
-    found = {each.name: each for each in driver.run(driver.installing.check(Check()))}
+    shallow, deep = (
+        {each.name: each for each in driver.run(driver.installing.check(Check(deep=deep)))}
+        for deep in (False, True)
+    )
 
-    assert found["damage"].level is Level.REFUSE
+    assert "damage" not in shallow
+    assert deep["damage"].level is Level.REFUSE
     driver.close()
 
 
@@ -244,9 +251,9 @@ def test_the_doctor_does_not_read_for_ever(store, monkeypatch):
     monkeypatch.setattr(doctor, "_CHECK_SECONDS", -1)
     store.enqueue(*(f"job-{number}" for number in range(5_000)))
 
-    found = {each.name for each in store.driver.run(store.driver.installing.check(Check()))}
+    check = store.driver.installing.check(Check(deep=True))
 
-    assert "damage" not in found
+    assert "damage" not in {each.name for each in store.driver.run(check)}
 
 
 def test_the_doctor_names_a_log_without_its_database(path):
