@@ -1,6 +1,7 @@
 """What all tests share: a clean environment and one Hypothesis profile."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("oxmill")
+
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every process
+# that they start to be interrupted.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

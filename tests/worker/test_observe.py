@@ -156,7 +156,8 @@ async def test_the_start_is_told_in_five_lines(quick, caplog):
 
     with caplog.at_level(logging.INFO, "oxmill.worker"):
         await quick.start(slots=4)
-    text = [record.getMessage() for record in caplog.records][:5]
+    told = [record.getMessage() for record in caplog.records]
+    text = [line for line in told if not line.startswith("unsafe store")][:5]
 
     assert text == [
         "store      memory://",
