@@ -9,4 +9,4 @@ Micros = int
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """A frozen value with keyword-only fields."""
+    """A frozen value. It is made by keyword."""
