@@ -20,7 +20,7 @@ from oxmill.drivers.sqlite.connection import BUSY_SECONDS, Place
 
 _log = logging.getLogger("oxmill.sqlite")
 
-LOG_BYTES: Final = 16 * 1024 * 1024
+LOG_BYTES: Final = 4 * 1024 * 1024
 """A log longer than this is worked into the database."""
 _TOO_LONG: Final = 4
 """A log file so many times longer is cut, and if it cannot be, people are told."""
