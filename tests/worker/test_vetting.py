@@ -1,5 +1,6 @@
 """A worker does not work on a store that could lose jobs unseen, unless it is told to."""
 
+import asyncio
 import logging
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from oxmill.drivers.memory.driver import open_memory
 from oxmill.errors import StoreRefused
+from oxmill.maintenance import vetting
 from oxmill.maintenance.vetting import Vetting
 from oxmill.model.info import Finding, Level
 from oxmill.observe.bus import Bus
@@ -33,9 +35,11 @@ class Installing:
 
     def __init__(self, findings):
         self.findings = findings
+        self.answered = asyncio.Event()
 
     def check(self, request):
         def steps():
+            self.answered.set()
             return self.findings
             yield
 
@@ -46,29 +50,44 @@ def store(*findings):
     return replace(open_memory(), installing=Installing(findings))
 
 
-@pytest.mark.parametrize(
-    ("allow", "code"), [((), ExitCode.FAULT), (("maxmemory-policy",), ExitCode.OK)]
-)
-async def test_a_refusal_ends_the_worker_unless_it_is_allowed_by_name(allow, code):
-    worker = Worker(
-        store(finding(Level.REFUSE)), Registry(), worker_config(drain=True, allow=allow)
-    )
+async def test_a_worker_does_not_start_on_a_store_that_is_refused():
+    worker = Worker(store(finding(Level.REFUSE)), Registry(), worker_config(drain=True))
 
-    assert await worker.serve() == code
+    with pytest.raises(StoreRefused):
+        await worker.serve()
+
+
+async def test_it_starts_if_the_finding_is_allowed_by_name():
+    config = worker_config(drain=True, allow=["maxmemory-policy"])
+    worker = Worker(store(finding(Level.REFUSE)), Registry(), config)
+
+    assert await worker.serve() == ExitCode.OK
+
+
+async def test_it_ends_if_the_store_becomes_unsafe_later(monkeypatch):
+    monkeypatch.setattr(vetting, "EVERY", 0.01)
+    driver = store()
+    worker = Worker(driver, Registry(), worker_config())
+    working = asyncio.ensure_future(worker.serve())
+    await asyncio.wait_for(driver.installing.answered.wait(), 10)
+
+    driver.installing.findings = (finding(Level.REFUSE),)
+
+    assert await asyncio.wait_for(working, 10) == ExitCode.FAULT
 
 
 async def test_a_refusal_says_what_to_do():
-    vetting = Vetting(store(finding(Level.REFUSE)), Bus(), ())
+    agent = Vetting(store(finding(Level.REFUSE)), Bus(), ())
 
     with pytest.raises(StoreRefused, match=r"CONFIG SET.*allow="):
-        await vetting.run_once()
+        await agent.run_once()
 
 
 async def test_a_warning_is_told_once(caplog):
-    vetting = Vetting(store(finding(Level.WARN), finding(Level.NOTE)), Bus(), ())
+    agent = Vetting(store(finding(Level.WARN), finding(Level.NOTE)), Bus(), ())
 
     with caplog.at_level(logging.WARNING):
-        await vetting.run_once()
-        await vetting.run_once()
+        await agent.run_once()
+        await agent.run_once()
 
     assert [record.getMessage().count("allkeys-lru") for record in caplog.records] == [1]

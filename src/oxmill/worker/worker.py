@@ -167,8 +167,7 @@ class Worker:
         parts.watchdog.on_fault = self._on_fault
         if SUPERVISED in os.environ:
             parts.watchdog.on_orphaned = lambda: self.stop("the supervisor is gone")
-        if not await self._vetted():
-            return
+        await self._vet()
         crew = Crew(self._driver, parts, self._on_fault)
         claiming = crew.start()
         self._announce()
@@ -204,18 +203,16 @@ class Worker:
             )
         )
 
-    async def _vetted(self) -> bool:
-        """Whether the store is safe to work on, as far as it answers; the agents wait until it
-        does, and look again then."""
+    async def _vet(self) -> None:
+        """Raise if the store is not safe to work on. If it does not answer yet, the agents wait
+        for it, and one of them looks then."""
         try:
             async with asyncio.timeout(VETTING):
                 await self._parts.vetting.run_once()
-        except FATAL as error:
-            self._on_fault("vetting", error)
-            return False
+        except FATAL:
+            raise
         except (StoreError, TimeoutError) as error:
             logging.getLogger("oxmill.worker").debug("not vetted yet: %s", error)
-        return True
 
     def _announce(self) -> None:
         schedules = tuple(schedule.name for schedule in self._extras.get("schedules", ()))
