@@ -139,7 +139,9 @@ def summary(screen):
     print()
     for state, number in totals.items():
         print(f"  {number:>4} {state}")
-    print("\nThe urgent job came last and ran first. One newsletter stands for two enqueues.")
+    print(
+        "\nThe urgent job was enqueued last and stood first in line. One newsletter stands for two enqueues."
+    )
     print("The flaky job worked at its third attempt; the doomed one failed for good.")
     print("The jobs are kept. Look at them:")
     for command in ("status", "jobs list -s failed", "cron list"):
