@@ -17,6 +17,7 @@ from oxmill.drivers.sqlite.session import Session
 from oxmill.drivers.sqlite.turns import Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
 from oxmill.errors import OxmillError
+from oxmill.model.value import Micros
 
 _log = logging.getLogger("oxmill.sqlite")
 
@@ -28,9 +29,13 @@ class Committer:
     """Commits plans in groups. Used by one thread at a time."""
 
     def __init__(
-        self, open_connection: Callable[[], sqlite3.Connection], checkpointer: Checkpointer
+        self,
+        open_connection: Callable[[], sqlite3.Connection],
+        clock: Callable[[], Micros],
+        checkpointer: Checkpointer,
     ) -> None:
         self._open = open_connection
+        self._clock = clock
         self.checkpointer = checkpointer
         self.path = str(checkpointer.place.path)
         self.start_anew()
@@ -175,7 +180,7 @@ class Committer:
             finally:
                 self.turnstile.leave()
             self.checkpointer.watch(connection)
-            self.session = Session(connection)
+            self.session = Session(connection, self._clock)
         return self.session
 
     def _recover(self, error: sqlite3.Error) -> None:

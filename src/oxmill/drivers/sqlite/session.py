@@ -7,20 +7,22 @@ reads the counter at most once and writes all counts once.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from oxmill.drivers.sqlite.steps import (
+from oxmill.drivers.sql.steps import (
     Draw,
     Look,
     Many,
+    Now,
     Rows,
     Start,
     Statement,
     Tallied,
     Whole,
-    positional_text,
-    statement_text,
 )
+from oxmill.drivers.sqlite.statements import positional_text, statement_text
+from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
@@ -31,10 +33,19 @@ _SEQ = ("", "seq")
 class Session:
     """One connection, used by one thread at a time."""
 
-    __slots__ = ("_committing", "_counts", "_last", "_sure", "_version", "connection")
+    __slots__ = (
+        "_clock",
+        "_committing",
+        "_counts",
+        "_last",
+        "_sure",
+        "_version",
+        "connection",
+    )
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], Micros]) -> None:
         self.connection = connection
+        self._clock = clock
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._last = 0
         """The number drawn last, by this connection."""
@@ -100,6 +111,8 @@ class Session:
                 reply = self._many(step)
             case Tallied():
                 self._add(step)
+            case Now():
+                reply = self._clock()
             case Draw():
                 reply = self._draw(step.n)
             case Whole():
@@ -152,9 +165,9 @@ class Session:
         self._sure = True
 
 
-def perform(connection: sqlite3.Connection, plan: Plan[T]) -> T:
+def perform(connection: sqlite3.Connection, clock: Callable[[], Micros], plan: Plan[T]) -> T:
     """Perform a plan in a transaction that the caller has opened and will commit."""
-    session = Session(connection)
+    session = Session(connection, clock)
     answer = session.perform(plan)
     session.flush()
     return answer

@@ -38,8 +38,8 @@ class SqliteTransport:
     ) -> None:
         self._place = place
         self._clock = clock
-        self._writer = Writer(Committer(self._open, Checkpointer(place, log_bytes)))
-        self._readers = Readers(place, self._writer.ensure_open)
+        self._writer = Writer(Committer(self._open, clock, Checkpointer(place, log_bytes)))
+        self._readers = Readers(place, clock, self._writer.ensure_open)
         self._paused: list[Writer | Readers] = []
         self._inherited: list[object] = []
         self._forked_badly = False
@@ -81,7 +81,7 @@ class SqliteTransport:
         try:
             there = connect(self._place, reader=True) if path.exists() else sqlite3.connect("")
             with closing(there):
-                return perform(there, plan)
+                return perform(there, self._clock, plan)
         except sqlite3.Error as error:
             raise translated(error, str(path)) from error
 

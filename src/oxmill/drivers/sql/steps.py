@@ -1,15 +1,17 @@
-"""The steps that plans for SQLite are made of."""
+"""The steps that plans for SQL databases are made of.
+
+A statement is named, not written here: each driver has its own text for it, with the same
+parameters and columns. A parameter that holds many values is JSON text. Times are integers in
+microseconds, `seq` is the number of arrival.
+"""
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
+from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps
-from oxmill.store.statements import load
 
 S = TypeVar("S")
 Q = TypeVar("Q")
@@ -17,34 +19,39 @@ T = TypeVar("T")
 
 Rows = list[tuple[Any, ...]]
 
-_PACKAGE = "oxmill.drivers.sqlite"
 _NONE: Mapping[str, Any] = {}
-_PARAMETER = re.compile(r"(?<!:):[a-z_]+")
 
 
-@cache
-def statement_text(name: str) -> str:
-    """The SQL of one statement file."""
-    return load(_PACKAGE, f"sql/{name}.sql")
+class Now(Step[Micros]):
+    """The store's time; a worker's own does not matter."""
+
+    __slots__ = ()
 
 
-@cache
-def positional_text(name: str) -> str:
-    """The same with its named parameters by position: binding them is three times as fast."""
-    return _PARAMETER.sub("?", statement_text(name))
+NOW: Final = Now()
 
 
 class Statement(Step[Rows]):
-    """Run one statement; the reply is all its rows. `counts` if it reads the counts."""
+    """Run one statement; the reply is all its rows.
 
-    __slots__ = ("counts", "name", "parameters")
+    `counts` if it reads the counts. `locks` if the operation decides by the jobs (`j`) or keys (`k`)
+    that it reads: nobody else may change them before the operation is done.
+    """
+
+    __slots__ = ("counts", "locks", "name", "parameters")
 
     def __init__(
-        self, name: str, parameters: Mapping[str, Any] = _NONE, *, counts: bool = False
+        self,
+        name: str,
+        parameters: Mapping[str, Any] = _NONE,
+        *,
+        counts: bool = False,
+        locks: bool = False,
     ) -> None:
         self.name = name
         self.parameters = parameters
         self.counts = counts
+        self.locks = locks
 
 
 class Many(Step[int]):
@@ -77,11 +84,11 @@ class Tallied(Step[None]):
 
 
 class Look(Step[T]):
-    """Look at the open database in a way that is no statement, such as its pragmas."""
+    """Look at the open database in a way of its own that is no statement."""
 
     __slots__ = ("act",)
 
-    def __init__(self, act: Callable[[sqlite3.Connection], T]) -> None:
+    def __init__(self, act: Callable[[Any], T]) -> None:
         self.act = act
 
 
@@ -89,7 +96,7 @@ class Whole(Step[T]):
     """All steps of an operation, undivided.
 
     Plans that run together take turns step by step, which would let one decide on rows that the
-    other is about to change. Here a step costs no round trip, so each operation is one step.
+    other is about to change. So each operation is one step, performed in one transaction.
     """
 
     __slots__ = ("start",)

@@ -1,15 +1,15 @@
-"""Enqueueing in SQLite."""
+"""Enqueueing in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from oxmill.drivers.sqlite.intake import REFUSED, Intake, Replacement, due_of
-from oxmill.drivers.sqlite.rows import extras_in, extras_of, json_text, labels, standings
-from oxmill.drivers.sqlite.steps import Draw, Many, Statement, operation
-from oxmill.drivers.sqlite.tally import Tally
-from oxmill.drivers.sqlite.uniques import load_keys
+from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement, due_of
+from oxmill.drivers.sql.rows import extras_in, extras_of, json_text, labels, standings
+from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement, operation
+from oxmill.drivers.sql.tally import Tally
+from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
@@ -18,15 +18,13 @@ from oxmill.store.admission import check_new_jobs
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 
-Clock = Callable[[], Micros]
 Row = tuple[Any, ...]
 
 
-class SqliteEnqueueing:
+class SqlEnqueueing:
     """Takes jobs in."""
 
-    def __init__(self, clock: Clock, bounds: Bounds, able: Capability) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
         self._able = able
 
@@ -37,7 +35,7 @@ class SqliteEnqueueing:
 
     @operation("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
-        return (yield from take_in(request.jobs, self._clock()))
+        return (yield from take_in(request.jobs, (yield from ask(NOW))))
 
 
 def take_in(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
@@ -114,7 +112,7 @@ def _add_labels(rows: Sequence[Row]) -> Steps[None]:
 
 def _judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
     ids = {"ids": json_text(dict.fromkeys(job.id for job in jobs))}
-    there = standings((yield from ask(Statement("standings_by_id", ids))))
+    there = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
     contents = yield from ask(Statement("contents_by_id", ids))
     keys = yield from load_keys((job.unique.key for job in jobs if job.unique), there)
     numbers = yield from ask(Draw(len(jobs)))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from oxmill.drivers.sqlite.rows import Standing, extras_of
-from oxmill.drivers.sqlite.tally import Tally
-from oxmill.drivers.sqlite.uniques import Holding, Keys
+from oxmill.drivers.sql.rows import Standing, extras_of
+from oxmill.drivers.sql.tally import Tally
+from oxmill.drivers.sql.uniques import Holding, Keys
 from oxmill.model.job import Enqueued, NewJob, Reason, Verdict
 from oxmill.model.state import IDLE, TERMINAL, State
 from oxmill.model.unique import OnConflict, UniqueKey
