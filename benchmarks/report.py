@@ -1,0 +1,102 @@
+"""What was found, judged, as JSON for programs and as Markdown for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from benchmarks.workload import Bound, Ratio, Workload, wanted
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One promise and what became of it."""
+
+    store: str
+    workload: str
+    title: str
+    value: float
+    wanted: str
+    met: bool
+    runs: int
+
+
+@dataclass
+class Run:
+    """Everything measured for one workload on one store."""
+
+    workload: Workload
+    store: str
+    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """Entry, metric, one value per run."""
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def rows(self) -> list[Row]:
+        """Ratios and bounds. A ratio is taken run by run; its median counts."""
+        rows: list[Row] = []
+        for ratio in self.workload.ratios:
+            over = self._values(ratio.over, ratio.metric)
+            under = self._values(ratio.under, ratio.metric)
+            rows += self._row(ratio, [a / b for a, b in zip(over, under, strict=False)])
+        for bound in self.workload.bounds:
+            rows += self._row(bound, self._values(bound.entry, bound.metric))
+        return rows
+
+    def _values(self, entry: str, metric: str) -> list[float]:
+        return self.figures.get(entry, {}).get(metric, [])
+
+    def _row(self, asked: Ratio | Bound, values: list[float]) -> list[Row]:
+        if not values:
+            return []
+        value, text, met = median(values), "report", True
+        least, most = wanted(asked.at_least, self.store), wanted(asked.at_most, self.store)
+        if least is not None:
+            text, met = f"≥ {least:g}", value >= least
+        elif most is not None:
+            text, met = f"≤ {most:g}", value <= most
+        return [Row(self.store, self.workload.id, asked.title, value, text, met, len(values))]
+
+
+def table(done: Sequence[Run]) -> str:
+    """The results for people."""
+    lines = ["| store | measure | found | wanted | met | runs |", "|---|---|--:|--:|---|--:|"]
+    for row in (row for run in done for row in run.rows()):
+        met = "yes" if row.met else "**no**"
+        met = "" if row.wanted == "report" else met
+        lines.append(
+            f"| {row.store} | {row.title} | {row.value:,.3g} | {row.wanted} | {met} | {row.runs} |"
+        )
+    lines += ["", "| store | workload | entry | median of runs | runs |", "|---|---|---|---|--:|"]
+    for run in done:
+        for name, metrics in run.figures.items():
+            shown = ", ".join(f"{each} {median(values):,.4g}" for each, values in metrics.items())
+            count = max(len(values) for values in metrics.values())
+            lines.append(f"| {run.store} | {run.workload.id} | {name} | {shown} | {count} |")
+        for name, error in run.errors.items():
+            short = " ".join(error.split())[-300:].replace("|", "/")
+            lines.append(f"| {run.store} | {run.workload.id} | {name} | failed: {short} | 0 |")
+    return "\n".join(lines)
+
+
+def write(name: str, machine: Mapping[str, str], done: Sequence[Run]) -> None:
+    """JSON and Markdown under benchmarks/results/."""
+    RESULTS.mkdir(exist_ok=True)
+    runs = [
+        {
+            "store": run.store,
+            "workload": run.workload.id,
+            "title": run.workload.title,
+            "figures": run.figures,
+            "errors": run.errors,
+            "rows": [asdict(row) for row in run.rows()],
+        }
+        for run in done
+    ]
+    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine, "runs": runs}, indent=1))
+    settings = "\n".join(f"- {key}: {value}" for key, value in machine.items())
+    (RESULTS / f"{name}.md").write_text(f"# Benchmarks\n\n{settings}\n\n{table(done)}\n")
