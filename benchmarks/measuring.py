@@ -26,17 +26,18 @@ def server_of(store: str) -> ModuleType:
 
 def once(party: Party, entry: Entry, jobs: int) -> Measured:
     """One measurement in a fresh folder, on a fresh server, in fresh processes."""
-    count, server = entry.jobs or jobs, server_of(party.store)
+    server = server_of(party.store)
     with tempfile.TemporaryDirectory(prefix="oxmill-bench-") as name:
         folder = Path(name)
+        folder.chmod(0o755)  # a server may run as another user
         (folder / "store").mkdir()
         with server.serve(folder / "store") as url:
             place = Place(folder, url)
             if entry.does in WAYS:
-                return WAYS[entry.does](party, entry, place, count)
+                return WAYS[entry.does](party, entry, place, jobs)
             if entry.fill is not None:
-                party.ask(place, entry.fill, entry.backlog or count)
-            return figures(party.ask(place, entry.does, count))
+                party.ask(place, entry.fill, entry.backlog or jobs)
+            return figures(party.ask(place, entry.does, jobs))
 
 
 def figures(found: dict[str, object]) -> Measured:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
+from benchmarks.contestant import Measured
+from benchmarks.environments import Peer
 from benchmarks.workload import Bound, Ratio, Workload, wanted
 
 RESULTS = Path(__file__).parent / "results"
@@ -36,16 +38,29 @@ class Run:
     """Entry, metric, one value per run."""
     errors: dict[str, str] = field(default_factory=dict)
 
+    def add(self, entry: str, found: Measured) -> None:
+        """One more measurement."""
+        for metric, value in found.items():
+            self.figures.setdefault(entry, {}).setdefault(metric, []).append(value)
+
     def rows(self) -> list[Row]:
         """Ratios and bounds. A ratio is taken run by run; its median counts."""
         rows: list[Row] = []
         for ratio in self.workload.ratios:
             over = self._values(ratio.over, ratio.metric)
-            under = self._values(ratio.under, ratio.metric)
+            under = self._values(self._rival(ratio), ratio.metric)
             rows += self._row(ratio, [a / b for a, b in zip(over, under, strict=False)])
         for bound in self.workload.bounds:
             rows += self._row(bound, self._values(bound.entry, bound.metric))
         return rows
+
+    def _rival(self, ratio: Ratio) -> str:
+        """What a ratio is taken against: where several are named, the best of them."""
+        if isinstance(ratio.under, str):
+            return ratio.under
+        there = [name for name in ratio.under if self._values(name, ratio.metric)]
+        best = min if ratio.at_most is not None else max
+        return best(there, key=lambda name: median(self._values(name, ratio.metric)), default="")
 
     def _values(self, entry: str, metric: str) -> list[float]:
         return self.figures.get(entry, {}).get(metric, [])
@@ -83,7 +98,9 @@ def table(done: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def write(name: str, machine: Mapping[str, str], done: Sequence[Run]) -> None:
+def write(
+    name: str, machine: Mapping[str, str], done: Sequence[Run], peers: Sequence[Peer] = ()
+) -> None:
     """JSON and Markdown under benchmarks/results/."""
     RESULTS.mkdir(exist_ok=True)
     runs = [

@@ -15,9 +15,9 @@ import importlib
 import pkgutil
 
 from benchmarks import workloads
+from benchmarks.interleave import measure
 from benchmarks.machine import describe
-from benchmarks.measuring import once
-from benchmarks.party import CONTESTANTS, Failed, contestant
+from benchmarks.party import CONTESTANTS, Party, contestant
 from benchmarks.report import Run, write
 from benchmarks.workload import Workload
 
@@ -30,28 +30,10 @@ def load() -> list[Workload]:
     return [importlib.import_module(f"benchmarks.workloads.{name}").WORKLOAD for name in names]
 
 
-def measure(workload: Workload, store: str, runs: int, scale: float = 1) -> Run:
-    """Interleaved runs of all entries that have a party on this store."""
-    parties = {name: contestant(entry.who, store) for name, entry in workload.entries.items()}
-    run = Run(workload, store)
-    for number in range(1, runs + 1):
-        for name, party in parties.items():
-            if party is None or name in run.errors:
-                continue
-            entry = workload.entries[name]
-            asked = max(100, int((entry.jobs or workload.jobs) * scale) // 100 * 100)
-            start = f"{workload.id} {store} {number}/{runs}  {name:20}"
-            try:
-                found = once(party, entry, asked)
-            except Failed as failure:
-                run.errors[name] = str(failure)
-                print(f"{start} FAILED {failure}", flush=True)
-                continue
-            for metric, value in found.items():
-                run.figures.setdefault(name, {}).setdefault(metric, []).append(value)
-            shown = "  ".join(f"{metric} {value:,.4g}" for metric, value in found.items())
-            print(f"{start} {shown}", flush=True)
-    return run
+def parties(workload: Workload, store: str) -> dict[str, Party]:
+    """Who of ours takes part on this store."""
+    found = {name: contestant(entry.who, store) for name, entry in workload.entries.items()}
+    return {name: party for name, party in found.items() if party is not None}
 
 
 def main() -> None:
@@ -67,7 +49,8 @@ def main() -> None:
     done: list[Run] = []
     for store in stores:
         for workload in chosen:
-            done.append(measure(workload, store, options.runs, options.scale))
+            taking = parties(workload, store)
+            done.append(measure(workload, store, taking, options.runs, options.scale))
             write("latest", machine, done)  # after each, so that an end halfway loses nothing
     if not all(row.met for run in done for row in run.rows()):
         raise SystemExit(1)

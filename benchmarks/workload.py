@@ -32,7 +32,8 @@ class Ratio:
 
     title: str
     over: str
-    under: str
+    under: str | tuple[str, ...]
+    """One entry, or the best of several."""
     metric: str = "rate"
     at_least: Wanted = None
     at_most: Wanted = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import random
 import shutil
+import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -32,8 +35,20 @@ def free_port() -> int:
             return port
 
 
+def pattern() -> Path:
+    """A folder for a data folder to copy from; gone when this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="oxmill-bench-pattern-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @contextlib.contextmanager
-def running(command: Sequence[str], folder: Path, ready: Callable[[], bool]) -> Iterator[None]:
+def running(
+    command: Sequence[str],
+    folder: Path,
+    ready: Callable[[], bool],
+    end: signal.Signals = signal.SIGKILL,
+) -> Iterator[None]:
     """The server while the block runs, from the moment that it answers."""
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -46,7 +61,7 @@ def running(command: Sequence[str], folder: Path, ready: Callable[[], bool]) -> 
             time.sleep(0.02)
         yield
     finally:
-        process.kill()
+        process.send_signal(end)
         process.wait(30)
 
 
