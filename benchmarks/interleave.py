@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Mapping
 
 from benchmarks.contestant import Measured
@@ -11,6 +13,11 @@ from benchmarks.report import Run
 from benchmarks.workload import Entry, Workload
 
 LEAST = 100
+
+
+def stop_when_told() -> None:
+    """Let a SIGTERM unwind the stack, so that servers and workers end with this process."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
 
 
 def measure(

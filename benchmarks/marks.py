@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,8 @@ from benchmarks.contestant import Measured, Place
 
 LOOK = 0.02
 """Seconds between two looks at a store that is being drained."""
-PAUSE = 0.02
+PAUSE = (0.02, 0.07)
+"""Seconds between two stamped jobs: at random, or a worker that polls would fall into step."""
 WARM = 10
 
 
@@ -72,5 +74,5 @@ def latencies(place: Place, jobs: int, send: Callable[[float], object]) -> Measu
             took = float(pipe.readline())
             if index >= WARM:
                 seconds.append(took)
-            time.sleep(PAUSE)
+            time.sleep(random.uniform(*PAUSE))
     return {"p50_ms": median(seconds) * 1e3, "p99_ms": quantiles(seconds, n=100)[98] * 1e3}

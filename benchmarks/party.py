@@ -17,7 +17,7 @@ from benchmarks.contestant import Place
 ROOT = Path(__file__).parent.parent
 CONTESTANTS = Path(__file__).parent / "contestants"
 PREFIXES = {"ours": "oxmill", "raw": "raw", "bare": "bare"}
-PATIENCE = 900
+PATIENCE = 300
 
 
 class Failed(Exception):

@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 
 from benchmarks import workloads
-from benchmarks.interleave import measure
+from benchmarks.interleave import measure, stop_when_told
 from benchmarks.machine import describe
 from benchmarks.party import CONTESTANTS, Party, contestant
 from benchmarks.report import Run, write
@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1, help="factor on the number of jobs")
     options = parser.parse_args()
+    stop_when_told()
     chosen = [w for w in load() if not options.only or w.id in options.only]
     stores = options.store or [s for s in STORES if (CONTESTANTS / f"oxmill_{s}.py").exists()]
     machine = describe(stores)

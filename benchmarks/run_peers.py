@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from benchmarks.beside import rivalries
 from benchmarks.environments import Peer, make, offers, peers
-from benchmarks.interleave import measure
+from benchmarks.interleave import measure, stop_when_told
 from benchmarks.machine import describe
 from benchmarks.party import Failed, contestant
 from benchmarks.report import Run, write
@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1, help="factor on the number of jobs")
     parser.add_argument("--name", default="peers", help="of the files in results/")
     options = parser.parse_args()
+    stop_when_told()
     chosen = [peer for peer in peers() if not options.peer or peer.key in options.peer]
     stores = [store for store in options.store or STORES if any(p.store == store for p in chosen)]
     machine, done = describe(stores), []
