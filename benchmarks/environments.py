@@ -15,7 +15,7 @@ import sys
 import tempfile
 import tomllib
 import venv
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,10 @@ class Peer:
         first = re.match(r"[\w-]+", self.dependencies[0])
         assert first is not None
         return HOMES / f"{first[0]}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+    def told(self) -> dict[str, Any]:
+        """The same for the results."""
+        return {**asdict(self), "file": self.file.name}
 
     def party(self) -> Party:
         """How its processes are started, once its environment is there."""

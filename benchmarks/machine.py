@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +15,7 @@ from benchmarks.measuring import server_of
 PACKAGES = ("msgspec", "uvloop", "redis", "hiredis", "psycopg", "asyncpg", "pymysql", "mysqlclient")
 
 
-def describe(stores: Sequence[str]) -> dict[str, str]:
+def describe(stores: Sequence[str], options: Namespace) -> dict[str, str]:
     """Versions, settings, machine and commit."""
     found = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -27,6 +28,10 @@ def describe(stores: Sequence[str]) -> dict[str, str]:
             f"{name} {number}" for name in PACKAGES if (number := _version(name))
         ),
     }
+    if options.note:
+        found["note"] = options.note
+    if options.scale != 1:
+        found["scale"] = f"{options.scale:g} of the usual number of jobs"
     for store in stores:
         server = server_of(store)
         found[store] = f"{server.version()}; {server.SETTINGS}"

@@ -70,6 +70,7 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
 
 def latency(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     """From an enqueue to the start in another process that is idle."""
+    party.ask(place, "fill", 0)  # makes the tables, before two processes would do so at once
     with party.process(place, "work", log="worker"):
         time.sleep(1)
         return figures(party.ask(place, "latency", jobs))
@@ -77,6 +78,7 @@ def latency(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
 
 def idle(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     """Memory and CPU of a worker with nothing to do, its children included."""
+    party.ask(place, "fill", 0)
     with party.process(place, "work", log="worker") as worker:
         time.sleep(SETTLE_DOWN)
         before, start = _cpu(worker.pid), time.perf_counter()

@@ -114,6 +114,7 @@ def write(
         }
         for run in done
     ]
-    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine, "runs": runs}, indent=1))
+    told = {"machine": machine, "runs": runs, "peers": [peer.told() for peer in peers]}
+    (RESULTS / f"{name}.json").write_text(json.dumps(told, indent=1))
     settings = "\n".join(f"- {key}: {value}" for key, value in machine.items())
     (RESULTS / f"{name}.md").write_text(f"# Benchmarks\n\n{settings}\n\n{table(done)}\n")

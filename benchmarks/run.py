@@ -42,11 +42,12 @@ def main() -> None:
     parser.add_argument("--store", action="append", choices=STORES, help="all by default")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1, help="factor on the number of jobs")
+    parser.add_argument("--note", help="a remark for the results, such as: loaded")
     options = parser.parse_args()
     stop_when_told()
     chosen = [w for w in load() if not options.only or w.id in options.only]
     stores = options.store or [s for s in STORES if (CONTESTANTS / f"oxmill_{s}.py").exists()]
-    machine = describe(stores)
+    machine = describe(stores, options)
     done: list[Run] = []
     for store in stores:
         for workload in chosen:

@@ -44,11 +44,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1, help="factor on the number of jobs")
     parser.add_argument("--name", default="peers", help="of the files in results/")
+    parser.add_argument("--note", help="a remark for the results, such as: loaded")
     options = parser.parse_args()
     stop_when_told()
     chosen = [peer for peer in peers() if not options.peer or peer.key in options.peer]
     stores = [store for store in options.store or STORES if any(p.store == store for p in chosen)]
-    machine, done = describe(stores), []
+    machine, done = describe(stores, options), []
     for store in stores:
         here = [peer for peer in chosen if peer.store == store]
         able, errors = ready(here)

@@ -63,8 +63,8 @@ def enqueue_one(place: Place, jobs: int) -> Measured:
 def enqueue_bulk(place: Place, jobs: int) -> Measured:
     connection = connect(place)
     start = time.perf_counter()
-    for _ in range(0, jobs, 1000):
-        made = ids(1000)
+    for first in range(0, jobs, 1_000):
+        made = ids(min(1_000, jobs - first))
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(INSERT, [(name, PAYLOAD) for name in made])
         connection.execute("COMMIT")

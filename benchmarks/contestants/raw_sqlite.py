@@ -68,7 +68,7 @@ def enqueue_bulk(place: Place, jobs: int, keep: int | None = 0) -> Measured:
     connection = connect(place)
     start = time.perf_counter()
     for first in range(1, jobs + 1, 1_000):
-        _enqueue(connection, ids(1_000), first, keep)
+        _enqueue(connection, ids(min(1_000, jobs - first + 1)), first, keep)
     return {"rate": jobs / (time.perf_counter() - start)}
 
 

@@ -10,6 +10,8 @@
 # jobs = 3000
 # ///
 
+import asyncio
+
 from streaq import Worker
 
 from benchmarks.contestant import TEXT, Place
@@ -35,21 +37,30 @@ async def stamped(sent: float) -> None:
 
 class Streaq(Peer):
     async def open(self):
-        # Entered for every use: its task group must be left in the task that entered it.
-        pass
+        ready, self._done = asyncio.Event(), asyncio.Event()
+        self._holder = asyncio.create_task(self._hold(ready))
+        await ready.wait()
+
+    async def _hold(self, ready):
+        """Its context has to be left by the task that entered it."""
+        async with WORKER:
+            ready.set()
+            await self._done.wait()
+
+    async def close(self):
+        self._done.set()
+        await self._holder
 
     async def aenqueue(self):
         await noop.enqueue(TEXT)
 
     async def aenqueue_many(self, jobs):
-        async with WORKER:
-            for first in range(0, jobs, 1_000):
-                count = min(1_000, jobs - first)
-                await WORKER.enqueue_many([noop.enqueue(TEXT) for _ in range(count)])
+        for first in range(0, jobs, 1_000):
+            count = min(1_000, jobs - first)
+            await WORKER.enqueue_many([noop.enqueue(TEXT) for _ in range(count)])
 
     async def aleft(self):
-        async with WORKER:
-            return await WORKER.queue_size()
+        return await WORKER.queue_size()
 
     async def asend(self, sent):
         await stamped.enqueue(sent)
