@@ -5,7 +5,7 @@
 # [tool.bench]
 # name = "RQ"
 # settings = "SimpleWorker (no fork per job), results not kept"
-# loses = "nothing is run again: running jobs end up in the registry of failed ones"
+# loses = "the running job: it ends up in the registry of failed ones and is not run again"
 # safe = false
 # jobs = 800
 # ///
