@@ -43,15 +43,19 @@ def first_start(folder: Path) -> float:
 
 
 def watch(left: Callable[[], int]) -> Measured:
-    """When the store said that nothing waits and nothing runs, having said the opposite first."""
-    if not left():
-        raise SystemExit("there is nothing to drain")
-    print("ready", flush=True)
+    """When the store said that nothing waits and nothing runs, having said how much there was."""
+    print(f"ready {left()}", flush=True)
     while True:
         time.sleep(LOOK)
         looked = time.monotonic()
         if not left():
             return {"empty_at": looked}
+
+
+def check_stored(found: int, wanted: int) -> None:
+    """A rate counts only if the store has what was sent; asked after the clock has stopped."""
+    if found != wanted:
+        raise SystemExit(f"the store holds {found} of {wanted} jobs")
 
 
 def stamp(folder: Path, sent: float) -> None:

@@ -50,8 +50,9 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     party.ask(place, entry.fill or "fill", jobs)
     with ExitStack() as stack:
         watch = stack.enter_context(party.process(place, "watch", jobs, log="watch"))
-        if watch.stdout.readline().strip() != "ready":
-            raise Failed("the store could not be watched")
+        said = watch.stdout.readline().strip()
+        if said != f"ready {jobs}":
+            raise Failed(f"asked for {jobs} waiting jobs, the watch says: {said or 'nothing'}")
         workers = [
             stack.enter_context(party.process(place, "work", log=f"worker {number}"))
             for number in range(entry.workers)

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from benchmarks.contestant import TEXT, Contestant, Measured, Place
-from benchmarks.marks import FirstStart, latencies, stamp, watch
+from benchmarks.marks import FirstStart, check_stored, latencies, stamp, watch
 from oxmill import App, Retry, Unique
 from oxmill.model.claim import Claim
 from oxmill.model.info import ListQueues
@@ -77,6 +77,7 @@ def enqueue_one(place: Place, jobs: int) -> Measured:
     for _ in range(jobs):
         ours.noop.enqueue(TEXT)
     rate = jobs / (time.perf_counter() - start)
+    check_stored(ours.left(), jobs + 1)
     ours.app.close()
     return {"rate": rate}
 
@@ -96,6 +97,7 @@ def enqueue_async(place: Place, jobs: int, callers: int = 1) -> Measured:
         return jobs / (time.perf_counter() - start)
 
     rate = asyncio.run(work())
+    check_stored(ours.left(), jobs + 1)
     ours.app.close()
     return {"rate": rate}
 
@@ -106,8 +108,7 @@ def enqueue_bulk(place: Place, jobs: int) -> Measured:
     start = time.perf_counter()
     made = ours.app.enqueue_many(ours.noop.bind(TEXT) for _ in range(jobs))
     rate = jobs / (time.perf_counter() - start)
-    if len(made) != jobs:
-        raise SystemExit(f"enqueued {len(made)} of {jobs}")
+    check_stored(len(made) + 1, ours.left())
     ours.app.close()
     return {"rate": rate}
 
@@ -159,12 +160,14 @@ def claim_settle(place: Place, jobs: int, held: int = 0) -> Measured:
     while held > 0:
         held -= len(_turn(ours, (), min(1_000, held), "holder"))
     settlements: tuple[Settlement, ...] = ()
-    done = 0
+    done, before = 0, ours.left()
     start = time.perf_counter()
     while done < jobs:
         settlements = _turn(ours, settlements, 100, "bench")
         done += len(settlements)
     rate = done / (time.perf_counter() - start)
+    # All but the last batch have been settled.
+    check_stored(ours.left(), before - done + len(settlements))
     ours.app.close()
     return {"rate": rate}
 

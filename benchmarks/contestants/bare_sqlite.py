@@ -32,6 +32,7 @@ UPDATE jobs SET state = 'running', lease_until = ?, token = ? WHERE seq IN (
 ) RETURNING seq, id, payload
 """
 DELETE = "DELETE FROM jobs WHERE seq = ? AND token = ?"
+LEFT = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
 KEEP = "UPDATE jobs SET state = 'succeeded', result = NULL WHERE seq = ? AND token = ?"
 
 
@@ -89,8 +90,9 @@ def _drain(place: Place, jobs: int, ending: str, batch: int = 100) -> Measured:
             break
         done = [(seq, token) for seq, _, _ in rows]
     took = time.perf_counter() - start
-    if count != jobs:
-        raise SystemExit(f"drained {count} of {jobs}")
+    (left,) = connection.execute(LEFT).fetchone()
+    if count != jobs or left:
+        raise SystemExit(f"drained {count} of {jobs}, and {left} are left")
     return {"rate": jobs / took}
 
 

@@ -26,6 +26,7 @@ STANDINGS = statement_text("standings_by_id")
 DELETE = statement_text("delete_jobs")
 COMPLETE = statement_text("complete_jobs")
 DAY = 86_400_000_000
+LEFT = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
 
 
 def connect(place: Place) -> sqlite3.Connection:
@@ -108,8 +109,9 @@ def drain(place: Place, jobs: int, *, kept: bool = False) -> Measured:
             break
         held = rows
     took = time.perf_counter() - start
-    if count != jobs:
-        raise SystemExit(f"drained {count} of {jobs}")
+    (left,) = connection.execute(LEFT).fetchone()
+    if count != jobs or left:
+        raise SystemExit(f"drained {count} of {jobs}, and {left} are left")
     return {"rate": jobs / took}
 
 

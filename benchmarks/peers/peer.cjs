@@ -29,10 +29,14 @@ function stamp(sent) {
   fs.closeSync(pipe);
 }
 
-async function timed(jobs, act) {
+async function timed(peer, jobs, before, act) {
   const start = seconds();
   await act();
-  return { rate: jobs / (seconds() - start) };
+  const rate = jobs / (seconds() - start);
+  // A rate counts only if the store has what was sent.
+  const found = await peer.left();
+  if (found !== before + jobs) throw new Error(`the store holds ${found} of ${before + jobs} jobs`);
+  return { rate };
 }
 
 async function callers(peer, jobs, count) {
@@ -47,8 +51,7 @@ async function many(peer, jobs) {
 }
 
 async function watch(peer) {
-  if (!(await peer.left())) throw new Error("there is nothing to drain");
-  console.log("ready");
+  console.log(`ready ${await peer.left()}`);
   for (;;) {
     await sleep(LOOK_MS);
     const looked = seconds();
@@ -78,12 +81,12 @@ const OFFERS = ["fill", "enqueue_async", "enqueue_concurrent", "enqueue_bulk", "
 
 async function act(peer, what, jobs) {
   if (what === "fill") return many(peer, jobs);
-  if (what === "enqueue_bulk") return timed(jobs, () => many(peer, jobs));
+  if (what === "enqueue_bulk") return timed(peer, jobs, 0, () => many(peer, jobs));
   if (what === "watch") return watch(peer);
   if (what === "latency") return latency(peer, jobs);
   await peer.enqueue();
   const count = what === "enqueue_concurrent" ? CALLERS : 1;
-  return timed(jobs, () => callers(peer, jobs, count));
+  return timed(peer, jobs, 1, () => callers(peer, jobs, count));
 }
 
 async function main(peer) {

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from benchmarks.contestant import Measured, Place
-from benchmarks.marks import FirstStart, latencies, watch
+from benchmarks.marks import FirstStart, check_stored, latencies, watch
 
 CALLERS = 100
 
@@ -57,7 +57,9 @@ def _one(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
     start = time.perf_counter()
     for _ in range(jobs):
         peer.enqueue()
-    return {"rate": jobs / (time.perf_counter() - start)}
+    rate = jobs / (time.perf_counter() - start)
+    check_stored(_left(peer, runner), jobs + 1)
+    return {"rate": rate}
 
 
 def _async(peer: Peer, runner: asyncio.Runner, jobs: int, callers: int = 1) -> Measured:
@@ -71,7 +73,9 @@ def _async(peer: Peer, runner: asyncio.Runner, jobs: int, callers: int = 1) -> M
         await asyncio.gather(*(caller(jobs // callers) for _ in range(callers)))
         return jobs / (time.perf_counter() - start)
 
-    return {"rate": runner.run(work())}
+    rate = runner.run(work())
+    check_stored(_left(peer, runner), jobs + 1)
+    return {"rate": rate}
 
 
 def _concurrent(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
@@ -81,7 +85,9 @@ def _concurrent(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
 def _bulk(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
     start = time.perf_counter()
     _many(peer, runner, jobs)
-    return {"rate": jobs / (time.perf_counter() - start)}
+    rate = jobs / (time.perf_counter() - start)
+    check_stored(_left(peer, runner), jobs)
+    return {"rate": rate}
 
 
 def _many(peer: Peer, runner: asyncio.Runner, jobs: int) -> None:
@@ -107,9 +113,11 @@ async def _fill_async(peer: Peer, jobs: int) -> None:
 
 
 def _watch(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
-    if hasattr(peer, "left"):
-        return watch(peer.left)
-    return watch(lambda: runner.run(peer.aleft()))
+    return watch(lambda: _left(peer, runner))
+
+
+def _left(peer: Peer, runner: asyncio.Runner) -> int:
+    return peer.left() if hasattr(peer, "left") else runner.run(peer.aleft())
 
 
 def _latency(peer: Peer, runner: asyncio.Runner, jobs: int) -> Measured:
