@@ -79,9 +79,15 @@ def ranges(title: str, subtitle: str, marks: Sequence[Mark], unit: str) -> str:
             _label(mark, top),
             f'<line class="range {mark.kind}" x1="{at(mark.value):.1f}" y1="{middle}" x2="{end:.1f}" y2="{middle}"/>',
             f'<circle class="{mark.kind}" cx="{at(mark.value):.1f}" cy="{middle}" r="6"/>',
-            f'<text x="{end + 10:.1f}" y="{top + 13}">{shown(mark.value)}</text>',
+            f'<text x="{end + 10:.1f}" y="{top + 13}">{_span(mark)}</text>',
         ]
     return _page(title, subtitle, lines, len(ordered))
+
+
+def _span(mark: Mark) -> str:
+    return (
+        shown(mark.value) if mark.until is None else f"{shown(mark.value)} to {shown(mark.until)}"
+    )
 
 
 def shown(value: float) -> str:
