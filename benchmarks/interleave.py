@@ -39,7 +39,7 @@ def measure(
                 found = once(party, entry, _asked(workload, entry, scale))
             except Failed as failure:
                 run.errors[name] = str(failure)
-                print(f"{start} FAILED {failure}", flush=True)
+                print(f"{start} FAILED {str(failure).splitlines()[-1]}", flush=True)
                 continue
             run.add(name, found)
             print(f"{start} {shown(found)}", flush=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ class Party:
     store: str
     command: Sequence[str]
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self) -> dict[str, Any]:
+        """Its name and settings, as it says itself."""
+        with tempfile.TemporaryDirectory() as folder:
+            return {"store": self.store, **self.ask(Place(Path(folder), ""), "about")}
 
     def ask(self, place: Place, what: str, jobs: int = 0) -> dict[str, Any]:
         """Do one thing in a process of its own; its last line."""

@@ -69,7 +69,11 @@ def _peers(told: Told) -> dict[str, str]:
         runs = [run for run in told["runs"] if run["store"] == store]
         if not runs:
             continue
-        about = {peer["name"]: peer for peer in told["peers"] if peer["store"] == store}
+        about = {
+            peer["name"]: peer
+            for peer in told["parties"]
+            if peer["store"] == store and "loses" in peer
+        }
         lines += ["", f"## {title}", ""]
         for kind, chart in _charts(title, runs, about):
             files[f"{store}-{kind}.svg"] = chart
@@ -136,7 +140,9 @@ def _marks(run: Told, about: Mapping[str, Told], metric: str, end: str = "") -> 
 
 
 def _machine(told: Told) -> list[str]:
-    return [f"* {name}: {value}" for name, value in told["machine"].items()]
+    lines = [f"* {name}: {value}" for name, value in told["machine"].items()]
+    ours = [each for each in told["parties"] if "loses" not in each]
+    return lines + [f"* {each['name']}: {each['settings']}" for each in ours]
 
 
 def _settings(about: Mapping[str, Told]) -> list[str]:

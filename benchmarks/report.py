@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks.contestant import Measured
-from benchmarks.environments import Peer
 from benchmarks.workload import Bound, Ratio, Workload, wanted
 
 RESULTS = Path(__file__).parent / "results"
@@ -98,10 +98,8 @@ def table(done: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def write(
-    name: str, machine: Mapping[str, str], done: Sequence[Run], peers: Sequence[Peer] = ()
-) -> None:
-    """JSON and Markdown under benchmarks/results/."""
+def write(name: str, about: Mapping[str, Any], done: Sequence[Run]) -> None:
+    """JSON and Markdown under benchmarks/results/; `about` is the machine and who took part."""
     RESULTS.mkdir(exist_ok=True)
     runs = [
         {
@@ -114,7 +112,9 @@ def write(
         }
         for run in done
     ]
-    told = {"machine": machine, "runs": runs, "peers": [peer.told() for peer in peers]}
+    told = {**about, "runs": runs}
     (RESULTS / f"{name}.json").write_text(json.dumps(told, indent=1))
-    settings = "\n".join(f"- {key}: {value}" for key, value in machine.items())
-    (RESULTS / f"{name}.md").write_text(f"# Benchmarks\n\n{settings}\n\n{table(done)}\n")
+    facts = [f"- {key}: {value}" for key, value in about["machine"].items()]
+    facts += [f"- {each['name']}: {each['settings']}" for each in about["parties"]]
+    head = "\n".join(facts)
+    (RESULTS / f"{name}.md").write_text(f"# Benchmarks\n\n{head}\n\n{table(done)}\n")

@@ -17,7 +17,7 @@ import pkgutil
 from benchmarks import workloads
 from benchmarks.interleave import measure, stop_when_told
 from benchmarks.machine import describe
-from benchmarks.party import CONTESTANTS, Party, contestant
+from benchmarks.party import CONTESTANTS, PREFIXES, Party, contestant
 from benchmarks.report import Run, write
 from benchmarks.workload import Workload
 
@@ -47,13 +47,15 @@ def main() -> None:
     stop_when_told()
     chosen = [w for w in load() if not options.only or w.id in options.only]
     stores = options.store or [s for s in STORES if (CONTESTANTS / f"oxmill_{s}.py").exists()]
-    machine = describe(stores, options)
+    found = (contestant(who, store) for store in stores for who in PREFIXES)
+    told = [party.about() for party in found if party is not None]
+    about = {"machine": describe(stores, options), "parties": told}
     done: list[Run] = []
     for store in stores:
         for workload in chosen:
             taking = parties(workload, store)
             done.append(measure(workload, store, taking, options.runs, options.scale))
-            write("latest", machine, done)  # after each, so that an end halfway loses nothing
+            write("latest", about, done)  # after each, so that an end halfway loses nothing
     if not all(row.met for run in done for row in run.rows()):
         raise SystemExit(1)
 

@@ -49,20 +49,23 @@ def main() -> None:
     stop_when_told()
     chosen = [peer for peer in peers() if not options.peer or peer.key in options.peer]
     stores = [store for store in options.store or STORES if any(p.store == store for p in chosen)]
-    machine, done = describe(stores, options), []
+    ours = {store: party for store in stores if (party := contestant("ours", store))}
+    told = [party.about() for party in ours.values()] + [peer.told() for peer in chosen]
+    about = {"machine": describe(stores, options), "parties": told}
+    done: list[Run] = []
     for store in stores:
         here = [peer for peer in chosen if peer.store == store]
         able, errors = ready(here)
         parties = {peer.name: peer.party() for peer in here if peer.name in able}
-        if ours := contestant("ours", store):
-            parties["ours"] = ours
+        if store in ours:
+            parties["ours"] = ours[store]
         for workload in rivalries(store, [peer for peer in here if peer.name in able], able):
             if options.only and workload.id not in options.only:
                 continue
-            run: Run = measure(workload, store, parties, options.runs, options.scale)
+            run = measure(workload, store, parties, options.runs, options.scale)
             run.errors.update(errors)
             done.append(run)
-            write(options.name, machine, done, chosen)
+            write(options.name, about, done)
 
 
 if __name__ == "__main__":
