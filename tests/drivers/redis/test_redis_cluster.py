@@ -1,12 +1,11 @@
 """A cluster of six nodes, and a primary kept by sentinels, while servers fail under load."""
 
-import shutil
 import subprocess
 import time
 
 import pytest
 import redis
-from private_redis import Server, binary, free_port
+from private_redis import Server, binary, client_binary, free_port, missing
 from redis.crc import key_slot
 from test_redis_faults import Load, claim, do, enqueue, eventually, finish, settle
 
@@ -47,7 +46,7 @@ class Cluster:
         for node in self.nodes:
             node.start()
         hosts = [f"127.0.0.1:{node.port}" for node in self.nodes]
-        words = ["redis-cli", "--cluster", "create", *hosts, "--cluster-replicas", "1"]
+        words = [client_binary(), "--cluster", "create", *hosts, "--cluster-replicas", "1"]
         subprocess.run([*words, "--cluster-yes"], check=True, capture_output=True, timeout=60)
         deadline = time.monotonic() + 30
         while not all(self._settled(node) for node in self.nodes):
@@ -84,8 +83,8 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path):
-    if shutil.which("redis-cli") is None:
-        pytest.skip("there is no redis-cli on the path")
+    if client_binary() is None:
+        missing("redis-cli")
     cluster = Cluster(tmp_path)
     try:
         yield cluster.start()
