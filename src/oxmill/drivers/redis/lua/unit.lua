@@ -83,8 +83,8 @@ local function text_of(id)
   end))
 end
 
-local function tell(kind, target, author, detail)
-  events[#events + 1] = {kind, target, author, detail}
+local function tell(kind, target, author, detail, at)
+  events[#events + 1] = {kind, target, author, detail, at or now}
 end
 
 -- A message names what changed; listeners of other topics on the channel pass it over.
@@ -159,7 +159,7 @@ do
     for _, event in ipairs(events) do
       local number = redis.call('HINCRBY', ROOT, 'told', 1)
       redis.call('XADD', EVENTS, 'MAXLEN', '~', EVENTS_KEPT, string.format('%d-0', number),
-        'at', string.format('%d', now), 'kind', event[1], 'target', event[2],
+        'at', string.format('%d', event[5]), 'kind', event[1], 'target', event[2],
         'author', event[3], 'detail', event[4])
     end
   end
