@@ -18,6 +18,8 @@ from oxmill.store.admission import check_claim
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
+_AT_ONCE: Final = 250
+"""Jobs that one script grants at most."""
 
 
 class RedisClaiming:
@@ -34,28 +36,28 @@ class RedisClaiming:
 
     @plan("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
-        """The shards are asked in turn, each claim starting with the next one."""
+        """The shards are asked in turn, each claim starting with the next one; who wants many is
+        given them by several short scripts."""
         space, first = self._space, self._turns()
         queues = tuple(dict.fromkeys(request.queues))
         jobs: list[LeasedJob] = []
-        now, next_due = 0, 0
-        for turn in range(space.shards):
-            wanted = request.limit - len(jobs)
-            reply = yield from ask(
-                space.call(
-                    CLAIM,
-                    *_terms(request),
-                    wanted,
-                    space.bounds.cleanup_jobs,
-                    *queues,
-                    shard=(first + turn) % space.shards,
-                )
+        now, next_due, turn = 0, 0, 0
+        while turn < space.shards and len(jobs) < request.limit:
+            wanted = min(request.limit - len(jobs), _AT_ONCE)
+            call = space.call(
+                CLAIM,
+                *_terms(request),
+                wanted,
+                space.bounds.cleanup_jobs,
+                *queues,
+                shard=(first + turn) % space.shards,
             )
-            now = max(now, reply[0])
+            reply = yield from ask(call)
+            now = now or reply[0]
             next_due = min(reply[1] or next_due, next_due or reply[1])
             jobs += leased(reply[2:], request.nonce)
-            if len(jobs) == request.limit:
-                break
+            if len(reply) - 2 < wanted:
+                turn += 1
         full = len(jobs) == request.limit
         return Claimed(
             jobs=tuple(jobs),
@@ -79,7 +81,7 @@ class RedisClaiming:
             some = map(pack_id, ids[first : first + AT_ONCE])
             for reply in (yield from self._space.everywhere(CLAIM_IDS, *terms, *some)):
                 granted.update((job.id, job) for job in leased(reply[1:], request.nonce))
-                now = max(now, reply[0])
+                now = min(now or reply[0], reply[0])
         return Claimed(
             jobs=tuple(granted[each] for each in ids if each in granted),
             now=now,

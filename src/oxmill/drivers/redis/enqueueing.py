@@ -25,7 +25,7 @@ from oxmill.store.plan import Plan, Steps, Together, ask, plan
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
-_LOOK, _WRITE, _PLAIN = "look", "write", "plain"
+_LOOK, _WRITE, _PLAIN, _LATER = "look", "write", "plain", "later"
 
 
 class RedisEnqueueing:
@@ -47,8 +47,7 @@ class RedisEnqueueing:
         if not jobs:
             return ()
         if len(set(shards)) == 1:
-            plain = plain_args(jobs)
-            args = (_WRITE, *job_args(jobs)) if plain is None else (_PLAIN, *plain)
+            args = plain_args(jobs) or (_WRITE, *job_args(jobs))
             reply = yield from ask(space.call(ENQUEUE, *args, shard=shards[0]))
             return answers_of(jobs, reply)
         answers = yield from self._ask_all(jobs, shards, _LOOK)
@@ -75,14 +74,14 @@ class RedisEnqueueing:
 
 def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
     """New jobs as the short way takes them; `None` if they need the long one."""
-    queue = jobs[0].queue
-    args: list[Any] = [queue]
+    queue, later = jobs[0].queue, jobs[0].delay > 0
+    args: list[Any] = [_LATER if later else _PLAIN, queue]
     known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
     for job in jobs:
         if (
             job.queue != queue
             or job.unique is not None
-            or job.delay
+            or (job.delay > 0) is not later
             or job.run_at is not None
             or job.expires_in is not None
             or job.fields
@@ -93,13 +92,13 @@ def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
         if job.tags or job.headers:
             sizes, head, tail = _plain(job)
         else:
-            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout)
+            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout, job.delay)
             kind = (job.priority, job.task, *limits, job.group, job.content_type)
             if kind not in known:
                 known[kind] = _plain(job)
             sizes, head, tail = known[kind]
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
-        args += (job.priority, record, tail + job.payload)
+        args += (job.delay if later else job.priority, record, tail + job.payload)
     if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
         return None
     return args
@@ -110,10 +109,13 @@ def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
     about = describe(job)
     rest: tuple[int, ...] = ()
     if job.keep is not None:
-        rest = (0, job.max_attempts, job.crash_limit, job.keep)
+        rest = (job.delay, job.max_attempts, job.crash_limit, job.keep)
     elif job.crash_limit != 3 or job.max_attempts != 20:
-        rest = (0, job.max_attempts, job.crash_limit)
-    fixed = b"".join(map(pack, (code_of(State.WAITING), job.queue, job.priority)))
+        rest = (job.delay, job.max_attempts, job.crash_limit)
+    elif job.delay:
+        rest = (job.delay,)
+    state = code_of(State.SCHEDULED if job.delay else State.WAITING)
+    fixed = b"".join(map(pack, (state, job.queue, job.priority)))
     head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
     tail = b"".join(map(pack, rest))
     size = len(head) + 8 + len(tail)

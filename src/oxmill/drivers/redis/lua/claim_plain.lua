@@ -61,7 +61,7 @@ do
   end
 
   local function claim()
-    local queue = #ARGV >= 8 and limit <= 1000 and busy_queue()
+    local queue = #ARGV >= 8 and busy_queue()
     if not queue then return nil end
     local line, leases = ROOT .. ':line:' .. queue, ROOT .. ':leases:' .. queue
     local seqs = redis.call('ZRANGE', line, 0, limit - 1)

@@ -1,11 +1,11 @@
--- Shared: the short way of enqueue.lua, for a batch of new jobs of one queue that may start at once,
--- without unique keys or fields.
+-- Shared: the short way of enqueue.lua, for a batch of new jobs of one queue without unique keys or
+-- fields, which may all start at once, or all after a delay.
 -- Guarantee: as enqueue.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as enqueue.lua.
 -- Result: as enqueue.lua.
-if ARGV[3] == 'plain' then
-  local CHUNK, PAGE, CREATED_WAITING = 4000, 256, 13
+if ARGV[3] == 'plain' or ARGV[3] == 'later' then
+  local CHUNK, PAGE, CREATED_SCHEDULED, CREATED_WAITING = 4000, 256, 12, 13
 
   local function taken(ids)
     for first = 1, #ids, CHUNK do
@@ -33,13 +33,14 @@ if ARGV[3] == 'plain' then
       ids[i] = string.sub(head, 8, 7 + string.byte(head))
     end
     if taken(ids) then return nil end
-    local now = ARGV[1]
-    if now == '' then
+    local now = tonumber(ARGV[1])
+    if not now then
       local clock = redis.call('TIME')
       now = clock[1] * 1000000 + clock[2]
     end
     local last = redis.call('HINCRBY', ROOT, 'drawn', count)
     local enqueued = struct.pack('>I8', now)
+    local later, soonest = ARGV[3] == 'later', nil
     local names, records, ranks, answers = {}, {}, {}, {}
     for i = 1, count do
       local seq = struct.pack('>I6', last - count + i)
@@ -47,17 +48,27 @@ if ARGV[3] == 'plain' then
       names[a], names[b] = ids[i], seq
       records[a], records[b] = seq, ARGV[3 * i + 3] .. enqueued .. ARGV[3 * i + 4]
       ranks[a], ranks[b] = ARGV[3 * i + 2], seq
-      answers[i] = CREATED_WAITING
+      if later then
+        local due = now + ranks[a]
+        ranks[a] = due
+        if not soonest or due < soonest then soonest = due end
+      end
+      answers[i] = later and CREATED_SCHEDULED or CREATED_WAITING
     end
+    local line = ROOT .. (later and ':due:' or ':line:') .. queue
     for first = 1, #names, CHUNK do
       local to = math.min(first + CHUNK - 1, #names)
       redis.call('HSET', IDS, unpack(names, first, to))
       redis.call('HSET', JOBS, unpack(records, first, to))
-      redis.call('ZADD', ROOT .. ':line:' .. queue, unpack(ranks, first, to))
+      redis.call('ZADD', line, unpack(ranks, first, to))
     end
     fill_pages(last - count + 1, last)
     redis.call('SADD', QUEUES, queue)
-    if ARGV[2] ~= '' then redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '') end
+    if later then
+      redis.call('ZADD', MOMENTS, 'LT', soonest, queue)
+    elseif ARGV[2] ~= '' then
+      redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '')
+    end
     return answers
   end
 
