@@ -1,7 +1,7 @@
 """Private servers for the tests of this folder."""
 
 import pytest
-from private_redis import STARTED, binary, missing, shared_server
+from private_redis import STARTED, Server, binary, missing, shared_server
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,3 +17,17 @@ def _shared_servers():
 @pytest.fixture
 def redis_server():
     return shared_server()
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A maker of servers that only this test uses."""
+    servers = []
+
+    def make(*options, **more):
+        servers.append(Server(tmp_path / f"server-{len(servers)}", *options, **more).start())
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.stop()

