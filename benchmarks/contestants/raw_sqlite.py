@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.contestant import PAYLOAD, Contestant, main
 from benchmarks.contestants.bare_sqlite import ids
 from oxmill.drivers.sqlite.migrating import pending_sql
-from oxmill.drivers.sqlite.steps import positional_text, statement_text
+from oxmill.drivers.sqlite.statements import positional_text, statement_text
 
 INSERT = positional_text("insert_job")
 COUNTS = positional_text("add_counts")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oxmill.drivers.sqlite.claiming import _best
+from oxmill.drivers.sql.claiming import _best
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
 

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from sqlite_stage import Store
 
-from oxmill.drivers.sqlite import checkpoint, housekeeping
+from oxmill.drivers.sqlite import checkpoint, shrinking
 from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.transport import SqliteTransport
@@ -67,8 +67,7 @@ def test_every_process_sees_that_the_log_is_long(small):
     other.execute("INSERT INTO foreign_data VALUES (zeroblob(400000))")
     assert small.writer.committer.checkpointer.due()
 
-    fill(small, 16, numbers)
-    fill(small, 16, numbers)
+    fill(small, 8 * 16, numbers)
 
     assert not small.writer.committer.checkpointer.due()
     other.close()
@@ -146,7 +145,7 @@ def test_closing_leaves_one_whole_file(store):
 
 
 def test_the_file_shrinks_when_most_of_it_is_free(store, monkeypatch):
-    monkeypatch.setattr(housekeeping, "_SPARE_PAGES", 10)
+    monkeypatch.setattr(shrinking, "_SPARE_PAGES", 10)
     store.enqueue(*(f"job-{number}" for number in range(300)), payload=b"x" * 8 * KIB)
     store.driver.run(store.driver.steering.purge(Purge(filter=Filter())))
     connection = store.writer.committer.session.connection

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from oxmill.drivers.sqlite.driver import open_sqlite
-from oxmill.drivers.sqlite.steps import statement_text
+from oxmill.drivers.sqlite.statements import statement_text
 from oxmill.store.roles.installing import Migrate
 
 BACKLOG = 100_000

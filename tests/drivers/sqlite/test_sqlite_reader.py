@@ -6,8 +6,8 @@ import threading
 import pytest
 from sqlite_stage import kept_waiting
 
+from oxmill.drivers.sql.steps import Look, Statement
 from oxmill.drivers.sqlite.reader import THREADS
-from oxmill.drivers.sqlite.steps import Look, Statement
 from oxmill.errors import StoreRefused
 from oxmill.model.query import Find
 from oxmill.store.plan import Plan

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from oxmill.drivers.sqlite.claiming import SqliteClaiming
+from oxmill.drivers.sql.claiming import SqlClaiming
+from oxmill.drivers.sql.enqueueing import SqlEnqueueing
+from oxmill.drivers.sql.housekeeping import SqlHousekeeping
+from oxmill.drivers.sql.inspecting import SqlInspecting
+from oxmill.drivers.sql.scheduling import SqlScheduling
+from oxmill.drivers.sql.settling import SqlSettling
+from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
-from oxmill.drivers.sqlite.enqueueing import SqliteEnqueueing
-from oxmill.drivers.sqlite.housekeeping import SqliteHousekeeping
-from oxmill.drivers.sqlite.inspecting import SqliteInspecting
 from oxmill.drivers.sqlite.installing import SqliteInstalling
-from oxmill.drivers.sqlite.scheduling import SqliteScheduling
-from oxmill.drivers.sqlite.settling import SqliteSettling
-from oxmill.drivers.sqlite.steering import SqliteSteering
+from oxmill.drivers.sqlite.shrinking import give_back_pages
 from oxmill.drivers.sqlite.transport import SqliteTransport
 from oxmill.errors import StoreRefused
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
@@ -54,13 +55,13 @@ def open_sqlite(
         url=f"sqlite:///{place.path}",
         capabilities=able,
         installing=SqliteInstalling(place),
-        enqueueing=SqliteEnqueueing(clock, bounds, able),
-        claiming=SqliteClaiming(clock, bounds),
-        settling=SqliteSettling(clock, bounds, able),
-        scheduling=SqliteScheduling(clock, bounds, able),
-        steering=SqliteSteering(clock, bounds, able),
-        inspecting=SqliteInspecting(clock, bounds),
-        housekeeping=SqliteHousekeeping(clock),
+        enqueueing=SqlEnqueueing(bounds, able),
+        claiming=SqlClaiming(bounds),
+        settling=SqlSettling(bounds, able),
+        scheduling=SqlScheduling(bounds, able),
+        steering=SqlSteering(bounds, able),
+        inspecting=SqlInspecting(bounds),
+        housekeeping=SqlHousekeeping(give_back_pages),
         transport=SqliteTransport(place, clock),
         doorbell=SqliteDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,

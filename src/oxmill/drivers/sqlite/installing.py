@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
+from oxmill.drivers.sql.steps import Look, operation
 from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.doctor import examine
 from oxmill.drivers.sqlite.migrating import schema_of
-from oxmill.drivers.sqlite.steps import Look, operation
 from oxmill.model.info import Finding, Schema
 from oxmill.store.plan import Steps, ask
 from oxmill.store.roles.installing import Check, Migrate, Version

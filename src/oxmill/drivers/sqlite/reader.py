@@ -12,6 +12,7 @@ from oxmill.drivers.sqlite.connection import Place, connect
 from oxmill.drivers.sqlite.faults import is_broken, translated, unstorable
 from oxmill.drivers.sqlite.session import perform
 from oxmill.errors import StoreUnavailable
+from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
 
 T = TypeVar("T")
@@ -23,8 +24,11 @@ THREADS: Final = 4
 class Readers:
     """Performs plans that only read, each on one snapshot, beside the writer and each other."""
 
-    def __init__(self, place: Place, ensure_open: Callable[[], None]) -> None:
+    def __init__(
+        self, place: Place, clock: Callable[[], Micros], ensure_open: Callable[[], None]
+    ) -> None:
         self._place = place
+        self._clock = clock
         self._ensure_open = ensure_open
         self._closed = False
         self._begin_life()
@@ -44,7 +48,7 @@ class Readers:
         try:
             connection.execute("BEGIN")
             try:
-                return perform(connection, plan)
+                return perform(connection, self._clock, plan)
             finally:
                 connection.rollback()
         except sqlite3.Error as error:

@@ -16,7 +16,7 @@ from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.migrating import migrate
 from oxmill.drivers.sqlite.reader import Readers
 from oxmill.drivers.sqlite.session import perform
-from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn
+from oxmill.drivers.sqlite.turns import AsyncTurn
 from oxmill.drivers.sqlite.writer import Writer
 from oxmill.errors import WrongContext
 from oxmill.model.value import Micros
@@ -38,8 +38,8 @@ class SqliteTransport:
     ) -> None:
         self._place = place
         self._clock = clock
-        self._writer = Writer(Committer(self._open, Checkpointer(place, log_bytes)))
-        self._readers = Readers(place, self._writer.ensure_open)
+        self._writer = Writer(Committer(self._open, clock, Checkpointer(place, log_bytes)))
+        self._readers = Readers(place, clock, self._writer.ensure_open)
         self._paused: list[Writer | Readers] = []
         self._inherited: list[object] = []
         self._forked_badly = False
@@ -48,11 +48,7 @@ class SqliteTransport:
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
         if plan.writes:
-            turn = BlockingTurn(plan)
-            self._writer.lead(turn)
-            if turn.error is not None:
-                raise turn.error
-            return cast("T", turn.answer)
+            return self._writer.perform(plan)
         if isinstance(plan.request, Version | Check):
             return self._look(plan)
         return self._readers.run(plan)
@@ -81,7 +77,7 @@ class SqliteTransport:
         try:
             there = connect(self._place, reader=True) if path.exists() else sqlite3.connect("")
             with closing(there):
-                return perform(there, plan)
+                return perform(there, self._clock, plan)
         except sqlite3.Error as error:
             raise translated(error, str(path)) from error
 

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from oxmill.drivers.sqlite.changes import load_settings
-from oxmill.drivers.sqlite.rows import json_text, stored_nonce
-from oxmill.drivers.sqlite.steps import Many, Rows, Statement
-from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.rows import json_text, stored_nonce
+from oxmill.drivers.sql.steps import Many, Rows, Statement
+from oxmill.drivers.sql.tally import Tally
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome, Ruling, Settled, Settlement
 from oxmill.model.state import State
@@ -68,7 +68,7 @@ def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settle
     if not asked:
         return {}
     ids = json_text([item.id for item in asked])
-    rows: Rows = yield Statement("plain_leases", {"ids": ids})
+    rows: Rows = yield Statement("plain_leases", {"ids": ids}, locks=True)
     leases = {row[0]: row for row in rows}
     settings = yield from load_settings({row[2] for row in rows if row[5] is None})
     usual = QueueSettings()

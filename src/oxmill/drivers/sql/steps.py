@@ -1,15 +1,18 @@
-"""The steps that plans for SQLite are made of."""
+"""The steps that plans for SQL databases are made of.
+
+A statement is named, not written here: each driver has its own text for it, with the same
+parameters and columns. A parameter that holds many values is JSON text. Times are integers in
+microseconds, `seq` is the number of arrival.
+"""
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
+from oxmill.model.job import Enqueued, NewJob
+from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps
-from oxmill.store.statements import load
 
 S = TypeVar("S")
 Q = TypeVar("Q")
@@ -17,34 +20,39 @@ T = TypeVar("T")
 
 Rows = list[tuple[Any, ...]]
 
-_PACKAGE = "oxmill.drivers.sqlite"
 _NONE: Mapping[str, Any] = {}
-_PARAMETER = re.compile(r"(?<!:):[a-z_]+")
 
 
-@cache
-def statement_text(name: str) -> str:
-    """The SQL of one statement file."""
-    return load(_PACKAGE, f"sql/{name}.sql")
+class Now(Step[Micros]):
+    """The store's time; a worker's own does not matter."""
+
+    __slots__ = ()
 
 
-@cache
-def positional_text(name: str) -> str:
-    """The same with its named parameters by position: binding them is three times as fast."""
-    return _PARAMETER.sub("?", statement_text(name))
+NOW: Final = Now()
 
 
 class Statement(Step[Rows]):
-    """Run one statement; the reply is all its rows. `counts` if it reads the counts."""
+    """Run one statement; the reply is all its rows.
 
-    __slots__ = ("counts", "name", "parameters")
+    `counts` if it reads the counts. `locks` if the operation decides by the jobs (`j`) or keys (`k`)
+    that it reads: nobody else may change them before the operation is done.
+    """
+
+    __slots__ = ("counts", "locks", "name", "parameters")
 
     def __init__(
-        self, name: str, parameters: Mapping[str, Any] = _NONE, *, counts: bool = False
+        self,
+        name: str,
+        parameters: Mapping[str, Any] = _NONE,
+        *,
+        counts: bool = False,
+        locks: bool = False,
     ) -> None:
         self.name = name
         self.parameters = parameters
         self.counts = counts
+        self.locks = locks
 
 
 class Many(Step[int]):
@@ -56,6 +64,16 @@ class Many(Step[int]):
     def __init__(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
         self.name = name
         self.rows = rows
+
+
+class Fresh(Step[tuple[Enqueued, ...] | None]):
+    """Store new jobs of which none has a unique key: the usual case, by the shortest way the store
+    has. If the id of any of them is taken nothing is stored, and the reply is `None`."""
+
+    __slots__ = ("jobs",)
+
+    def __init__(self, jobs: Sequence[NewJob]) -> None:
+        self.jobs = jobs
 
 
 class Draw(Step[range]):
@@ -77,11 +95,11 @@ class Tallied(Step[None]):
 
 
 class Look(Step[T]):
-    """Look at the open database in a way that is no statement, such as its pragmas."""
+    """Look at the open database in a way of its own that is no statement."""
 
     __slots__ = ("act",)
 
-    def __init__(self, act: Callable[[sqlite3.Connection], T]) -> None:
+    def __init__(self, act: Callable[[Any], T]) -> None:
         self.act = act
 
 
@@ -89,7 +107,7 @@ class Whole(Step[T]):
     """All steps of an operation, undivided.
 
     Plans that run together take turns step by step, which would let one decide on rows that the
-    other is about to change. Here a step costs no round trip, so each operation is one step.
+    other is about to change. So each operation is one step, performed in one transaction.
     """
 
     __slots__ = ("start",)
@@ -101,12 +119,20 @@ class Whole(Step[T]):
 class Start(Generic[T]):
     """How an operation is started: undivided, or step by step by who performs nothing beside it."""
 
-    __slots__ = ("_method", "_owner", "_request")
+    __slots__ = ("_method", "_owner", "_request", "shortcut")
 
-    def __init__(self, method: Callable[[Any, Any], Steps[T]], owner: Any, request: Any) -> None:
+    def __init__(
+        self,
+        method: Callable[[Any, Any], Steps[T]],
+        owner: Any,
+        request: Any,
+        shortcut: Step[T | None] | None = None,
+    ) -> None:
         self._method = method
         self._owner = owner
         self._request = request
+        self.shortcut = shortcut
+        """A step that may do it all: unless its reply is `None`, that is the answer."""
 
     def __call__(self) -> Steps[T]:
         """All of them as one step."""

@@ -1,16 +1,16 @@
-"""Scheduling in SQLite."""
+"""Scheduling in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sqlite.changes import Changes
-from oxmill.drivers.sqlite.enqueueing import take_in
-from oxmill.drivers.sqlite.steps import Statement, operation
-from oxmill.drivers.sqlite.uniques import Keys
+from oxmill.drivers.sql.changes import Changes
+from oxmill.drivers.sql.enqueueing import take_in
+from oxmill.drivers.sql.steps import NOW, Statement, operation
+from oxmill.drivers.sql.uniques import Keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueued
 from oxmill.model.schedule import (
@@ -23,17 +23,15 @@ from oxmill.model.schedule import (
     Schedules,
     SchedulesPut,
 )
-from oxmill.model.value import Micros
 from oxmill.store.admission import check_name, check_new_jobs
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 
 
-class SqliteScheduling:
+class SqlScheduling:
     """Keeps schedules and fires their ticks, however many schedulers run."""
 
-    def __init__(self, clock: Callable[[], Micros], bounds: Bounds, able: Capability) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
         self._able = able
 
@@ -46,7 +44,7 @@ class SqliteScheduling:
 
     @operation("put_schedules")
     def _put_schedules(self, request: PutSchedules) -> Steps[SchedulesPut]:
-        changes = Changes(self._clock(), Keys(), {})
+        changes = Changes((yield from ask(NOW)), Keys(), {})
         changed: list[tuple[str, str]] = []
         for schedule in request.put:
             changed += yield from _put_one(schedule)
@@ -67,7 +65,7 @@ class SqliteScheduling:
     @operation("schedules", writes=False)
     def schedules(self, request: ListSchedules) -> Steps[Schedules]:
         """Schedules by name, or those that need a scheduler now."""
-        now = self._clock()
+        now = yield from ask(NOW)
         asked = {"due_only": int(request.due_only), "now": now, "most": request.limit}
         rows = yield from ask(Statement("schedules_all", asked))
         return Schedules(items=tuple([_info(row) for row in rows]), now=now)
@@ -79,14 +77,13 @@ class SqliteScheduling:
 
     @operation("fire")
     def _fire(self, request: Fire) -> Steps[Fired]:
-        rows = yield from ask(Statement("schedule_by_name", {"name": request.name}))
+        rows = yield from ask(Statement("schedule_by_name", {"name": request.name}, locks=True))
         info = _info(rows[0]) if rows else None
         if info is None or info.paused or info.next_at != request.expected:
             return Fired(won=False)
-        now = self._clock()
         answers: list[Enqueued] = []
         for job in request.jobs:
-            answers += yield from take_in((job,), now)
+            answers += yield from take_in((job,))
         advance = {
             "name": request.name,
             "next_at": request.next_at,
@@ -100,7 +97,7 @@ class SqliteScheduling:
 
 def _put_one(schedule: Schedule) -> Steps[list[tuple[str, str]]]:
     """The event of a schedule that is new or changed."""
-    rows = yield from ask(Statement("schedule_by_name", {"name": schedule.name}))
+    rows = yield from ask(Statement("schedule_by_name", {"name": schedule.name}, locks=True))
     if rows and _info(rows[0]).schedule == schedule:
         return []
     text = msgspec.json.encode(schedule).decode()

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from oxmill.drivers.sqlite.rows import TAG, Standing, json_text, standings
-from oxmill.drivers.sqlite.steps import Rows, Statement
+from oxmill.drivers.sql.rows import TAG, Standing, json_text, standings
+from oxmill.drivers.sql.steps import Rows, Statement
 from oxmill.model.query import Filter
 from oxmill.model.state import LIVE, TERMINAL, State
 from oxmill.store.plan import Steps, ask
@@ -65,7 +65,12 @@ def _label(wanted: Filter) -> tuple[str, str | int] | None:
 
 
 def matching(
-    wanted: Filter, states: frozenset[State], limit: int, extra: dict[str, Any]
+    wanted: Filter,
+    states: frozenset[State],
+    limit: int,
+    extra: dict[str, Any],
+    *,
+    locks: bool = False,
 ) -> Steps[list[Standing]]:
     """The first `limit` matching jobs in these states, in order of arrival. `extra` are further
     conditions of `match`."""
@@ -80,7 +85,7 @@ def matching(
         asked["field_name"], asked["field_value"] = label
     else:
         asked |= yield from _by_state(wanted, allowed)
-    return standings((yield from ask(Statement("match", asked))))
+    return standings((yield from ask(Statement("match", asked, locks=locks))))
 
 
 def _by_state(wanted: Filter, states: list[State]) -> Steps[dict[str, Any]]:

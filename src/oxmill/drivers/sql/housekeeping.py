@@ -1,20 +1,19 @@
-"""Housekeeping in SQLite."""
+"""Housekeeping in a SQL database."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from oxmill.drivers.sqlite.changes import Changes, delete
-from oxmill.drivers.sqlite.rows import json_text, standings
-from oxmill.drivers.sqlite.steps import Look, Rows, Statement, operation
-from oxmill.drivers.sqlite.tally import Tally
-from oxmill.drivers.sqlite.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
-from oxmill.drivers.sqlite.uniques import Keys
+from oxmill.drivers.sql.changes import Changes, delete
+from oxmill.drivers.sql.rows import json_text, standings
+from oxmill.drivers.sql.steps import NOW, Look, Rows, Statement, operation
+from oxmill.drivers.sql.tally import Tally
+from oxmill.drivers.sql.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
+from oxmill.drivers.sql.uniques import Keys
 from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
 from oxmill.model.settings import DAY, SECOND
 from oxmill.model.value import Micros
@@ -22,20 +21,19 @@ from oxmill.store.plan import Steps, ask
 
 KEEP_EVENTS: Final[Micros] = 30 * DAY
 STEP_TOLERANCE: Final[Micros] = SECOND
-_SPARE_PAGES: Final = 2_000
-_PAGES_AT_ONCE: Final = 500
 
 
-class SqliteHousekeeping:
+class SqlHousekeeping:
     """Bounded steps, safe when several run at once."""
 
-    def __init__(self, clock: Callable[[], Micros]) -> None:
-        self._clock = clock
+    def __init__(self, after_prune: Callable[[Any], None] | None = None) -> None:
+        self._after_prune = after_prune
+        """What the store does for itself, on the open connection, once rows are gone."""
 
     @operation("sweep")
     def sweep(self, request: Sweep) -> Steps[Swept]:
         """Do for all queues what a claim does for its own."""
-        now, limit = self._clock(), request.limit
+        now, limit = (yield from ask(NOW)), request.limit
         done = Tended()
         running = json_text((yield from _queues_with("running")))
         step = {"queues": running, "now": now, "tolerance": STEP_TOLERANCE}
@@ -61,9 +59,9 @@ class SqliteHousekeeping:
     @operation("prune")
     def prune(self, request: Prune) -> Steps[Pruned]:
         """Delete ended jobs past their retention, with all that belongs to them."""
-        now = self._clock()
+        now = yield from ask(NOW)
         asked = {"now": now, "most": request.limit + 1}
-        jobs = standings((yield from ask(Statement("prunable", asked))))
+        jobs = standings((yield from ask(Statement("prunable", asked, locks=True))))
         gone = jobs[: request.limit]
         tally = Tally()
         for job in gone:
@@ -73,18 +71,19 @@ class SqliteHousekeeping:
         yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
         old = {"before": now - KEEP_EVENTS, "most": request.limit}
         yield from ask(Statement("prune_events", old))
-        yield from ask(Look(_give_back_pages))
+        if self._after_prune is not None:
+            yield from ask(Look(self._after_prune))
         return Pruned(jobs=len(gone), more=len(jobs) > request.limit)
 
     @operation("beat")
     def beat(self, request: Beat) -> Steps[Beaten]:
         """Record a worker, forget stale ones, and pass on what people ask of it."""
-        now, worker = self._clock(), request.worker
+        now, worker = (yield from ask(NOW)), request.worker
         gone = worker.id if request.gone else None
         yield from ask(Statement("drop_workers", {"now": now, "id": gone}))
         if request.gone:
             return Beaten(now=now)
-        rows = yield from ask(Statement("worker_by_id", {"id": worker.id}))
+        rows = yield from ask(Statement("worker_by_id", {"id": worker.id}, locks=True))
         started_at, command = rows[0] if rows else (now, Command.NONE.value)
         info = msgspec.structs.replace(worker, started_at=started_at, beat_at=now)
         there = {
@@ -100,7 +99,7 @@ class SqliteHousekeeping:
     @operation("order")
     def order(self, request: Order) -> Steps[Ordered]:
         """Workers that are there learn the command with their next beat."""
-        now = self._clock()
+        now = yield from ask(NOW)
         asked = {"ids": json_text(request.workers), "command": request.command.value, "now": now}
         there = {worker for (worker,) in (yield from ask(Statement("order_workers", asked)))}
         changes = Changes(now, Keys(), {})
@@ -109,16 +108,6 @@ class SqliteHousekeeping:
             changes.tell("order", worker, author=request.author, detail=request.command.value)
         yield from changes.write()
         return Ordered(workers=tuple(ordered))
-
-
-def _give_back_pages(connection: sqlite3.Connection) -> None:
-    """Let the file shrink, a little at a time, once a good part of it is free."""
-    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    if free > max(_SPARE_PAGES, pages // 4):
-        # SQLite gives back one page per step, and the module takes one step of such a pragma.
-        for _ in range(min(free, _PAGES_AT_ONCE)):
-            connection.execute("PRAGMA incremental_vacuum(1)")
 
 
 def _queues_with(state: str) -> Steps[list[str]]:
@@ -149,7 +138,7 @@ def _gather(name: str, queues: list[str], now: Micros, limit: int) -> Steps[Rows
     found: Rows = []
     for queue in queues:
         asked = {"queue": queue, "now": now, "most": limit + 1}
-        found += yield from ask(Statement(name, asked))
+        found += yield from ask(Statement(name, asked, locks=True))
     return sorted(found, key=itemgetter(0, 1))[: limit + 1]
 
 
@@ -158,6 +147,6 @@ def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[tuple[str, in
     heads: list[tuple[Micros, int, str]] = []
     for queue in queues:
         asked = {"queue": queue, "now": now, "most": limit}
-        rows = yield from ask(Statement("due", asked))
+        rows = yield from ask(Statement("due", asked, locks=True))
         heads += [(due_at, seq, queue) for due_at, seq in rows]
     return [(queue, seq) for _, seq, queue in sorted(heads)[:limit]]

@@ -1,24 +1,24 @@
-"""Claiming in SQLite."""
+"""Claiming in a SQL database."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
 from typing import Any
 
-from oxmill.drivers.sqlite.rows import (
+from oxmill.drivers.sql.rows import (
     extras_in,
     json_text,
     leased,
     standings,
     stored_nonce,
 )
-from oxmill.drivers.sqlite.steps import Many, Rows, Statement, operation
-from oxmill.drivers.sqlite.tally import Tally
-from oxmill.drivers.sqlite.tending import LAPSE, Horizon, look_ahead, tend
-from oxmill.drivers.sqlite.uniques import load_keys
+from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
+from oxmill.drivers.sql.tally import Tally
+from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
+from oxmill.drivers.sql.uniques import load_keys
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
@@ -29,11 +29,10 @@ from oxmill.store.admission import check_claim
 from oxmill.store.plan import Plan, Steps, ask
 
 
-class SqliteClaiming:
+class SqlClaiming:
     """Grants and prolongs leases."""
 
-    def __init__(self, clock: Callable[[], Micros], bounds: Bounds) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
 
     def claim(self, request: Claim) -> Plan[Claimed]:
@@ -43,7 +42,7 @@ class SqliteClaiming:
 
     @operation("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
-        now = self._clock()
+        now = yield from ask(NOW)
         queues = list(dict.fromkeys(request.queues))
         horizons = yield from self._tended(queues, now)
         opened = [each for each in horizons if not each.closed]
@@ -65,12 +64,12 @@ class SqliteClaiming:
 
     @operation("claim_ids")
     def _claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
-        now = self._clock()
+        now = yield from ask(NOW)
         ids = {"ids": json_text(dict.fromkeys(request.ids))}
         named = standings((yield from ask(Statement("standings_by_id", ids))))
         horizons = yield from self._tended(list(dict.fromkeys(job.queue for job in named)), now)
         opened = {each.queue for each in horizons if not each.closed}
-        found = standings((yield from ask(Statement("standings_by_id", ids))))
+        found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
         chosen = [
             job.seq
             for job in found
@@ -89,7 +88,7 @@ class SqliteClaiming:
 
     @operation("renew")
     def _renew(self, request: Renew) -> Steps[Renewed]:
-        now = self._clock()
+        now = yield from ask(NOW)
         holds = yield from _renewed(request, now + request.lease)
         return Renewed(holds=holds, now=now, until=now + request.lease)
 
@@ -115,7 +114,7 @@ def _line(queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
     """The best jobs in line over all these queues, in the order of their rank."""
     if len(queues) == 1:
         asked = {"queue": queues[0], "now": now, "most": limit}
-        return (yield from ask(Statement("line_of_one", asked)))
+        return (yield from ask(Statement("line_of_one", asked, locks=True)))
     chosen = yield from _best(queues, now, limit)
     if not chosen:
         return []
@@ -192,7 +191,9 @@ def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | 
 def _renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
     """Judge each renewal by its token, then prolong what is held."""
     ids = {"ids": json_text(dict.fromkeys(item.id for item in request.items))}
-    rows = (yield from ask(Statement("standings_by_id", ids))) if request.items else []
+    rows: Rows = []
+    if request.items:
+        rows = yield from ask(Statement("standings_by_id", ids, locks=True))
     jobs = {job.id: job for job in standings(rows)}
     tally = Tally()
     kept: dict[int, None] = {}

@@ -1,14 +1,14 @@
-"""Settling in SQLite."""
+"""Settling in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from oxmill.drivers.sqlite.changes import Changes, changes_to
-from oxmill.drivers.sqlite.completing import complete
-from oxmill.drivers.sqlite.rows import Standing, failure_text, json_text, standings
-from oxmill.drivers.sqlite.steps import Statement, operation
-from oxmill.drivers.sqlite.tending import LAPSE
+from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.completing import complete
+from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
+from oxmill.drivers.sql.steps import NOW, Statement, operation
+from oxmill.drivers.sql.tending import LAPSE
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
@@ -19,11 +19,10 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 
 
-class SqliteSettling:
+class SqlSettling:
     """Records how leases ended."""
 
-    def __init__(self, clock: Callable[[], Micros], bounds: Bounds, able: Capability) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
         self._able = able
 
@@ -36,7 +35,7 @@ class SqliteSettling:
 
     @operation("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
-        now = self._clock()
+        now = yield from ask(NOW)
         answers: list[Settled] = []
         for items in _rounds(request.items):
             answers += yield from self._settle_round(items, now)
@@ -51,7 +50,7 @@ class SqliteSettling:
 
     def _judge_all(self, items: list[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
         ids = json_text(item.id for item in items)
-        rows = yield from ask(Statement("standings_by_id", {"ids": ids}))
+        rows = yield from ask(Statement("standings_by_id", {"ids": ids}, locks=True))
         jobs = {job.id: job for job in standings(rows)}
         changes = yield from changes_to(jobs.values(), now)
         answers = {item.id: self._judge(changes, jobs.get(item.id), item) for item in items}

@@ -1,17 +1,16 @@
-"""Inspecting in SQLite."""
+"""Inspecting in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sqlite.changes import load_settings
-from oxmill.drivers.sqlite.rows import attempt_of, job_of, json_text
-from oxmill.drivers.sqlite.rulebook import rule_of
-from oxmill.drivers.sqlite.searching import BEGINNING, page_of
-from oxmill.drivers.sqlite.steps import Rows, Statement, operation
+from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
+from oxmill.drivers.sql.rulebook import rule_of
+from oxmill.drivers.sql.searching import BEGINNING, page_of
+from oxmill.drivers.sql.steps import NOW, Rows, Statement, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.info import (
     Event,
@@ -34,11 +33,10 @@ from oxmill.store.admission import check_find
 from oxmill.store.plan import Plan, Steps, ask
 
 
-class SqliteInspecting:
+class SqlInspecting:
     """Reads, each on one snapshot."""
 
-    def __init__(self, clock: Callable[[], Micros], bounds: Bounds) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
 
     @operation("get", writes=False)
@@ -70,7 +68,7 @@ class SqliteInspecting:
     @operation("queues", writes=False)
     def queues(self, request: ListQueues) -> Steps[Queues]:
         """Counts by state, totals, rules and settings."""
-        now = self._clock()
+        now = yield from ask(NOW)
         rules = [rule_of(row) for row in (yield from ask(Statement("rules_all")))]
         settings = yield from _settings(request.queues)
         tallies = yield from _tallies(request.queues)
@@ -97,7 +95,7 @@ class SqliteInspecting:
     @operation("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002 - it asks for all
         """Workers whose last beat is fresh."""
-        now = self._clock()
+        now = yield from ask(NOW)
         rows = yield from ask(Statement("workers_fresh", {"now": now}))
         items = tuple([msgspec.json.decode(text, type=WorkerInfo) for (text,) in rows])
         return Workers(items=items, now=now)

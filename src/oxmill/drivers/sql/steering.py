@@ -1,18 +1,18 @@
-"""Steering in SQLite."""
+"""Steering in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sqlite.changes import Changes, changes_to
-from oxmill.drivers.sqlite.rows import Standing, extras_in, json_text
-from oxmill.drivers.sqlite.rulebook import named, row_of, rule_of
-from oxmill.drivers.sqlite.searching import matching
-from oxmill.drivers.sqlite.steps import Draw, Many, Statement, operation
-from oxmill.drivers.sqlite.uniques import Holding, Keys
+from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.rows import Standing, extras_in, json_text
+from oxmill.drivers.sql.rulebook import named, row_of, rule_of
+from oxmill.drivers.sql.searching import matching
+from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement, operation
+from oxmill.drivers.sql.uniques import Holding, Keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
@@ -32,11 +32,10 @@ _REDRIVABLE = frozenset({State.FAILED, State.CANCELLED})
 _PURGEABLE = frozenset(State) - {State.RUNNING}
 
 
-class SqliteSteering:
+class SqlSteering:
     """Rules, settings, and changes to jobs by id or by filter."""
 
-    def __init__(self, clock: Callable[[], Micros], bounds: Bounds, able: Capability) -> None:
-        self._clock = clock
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
         self._able = able
 
@@ -47,7 +46,7 @@ class SqliteSteering:
 
     @operation("put_rules")
     def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
-        now = self._clock()
+        now = yield from ask(NOW)
         changes = Changes(now, Keys(), {})
         changed = 0
         for rule in request.set:
@@ -69,7 +68,7 @@ class SqliteSteering:
 
     @operation("put_settings")
     def _put_settings(self, request: PutSettings) -> Steps[None]:
-        changes = Changes(self._clock(), Keys(), {})
+        changes = Changes((yield from ask(NOW)), Keys(), {})
         text = msgspec.json.encode(request.settings).decode()
         yield from ask(Statement("put_settings", {"queue": request.queue, "settings": text}))
         changes.tell("settings", request.queue, author=request.author)
@@ -79,7 +78,7 @@ class SqliteSteering:
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
         found, more = yield from _candidates(request, _STOPPABLE, {"unasked": 1})
-        changes = yield from changes_to(found, self._clock())
+        changes = yield from changes_to(found, (yield from ask(NOW)))
         reason = request.reason or Reason.CANCELLED
         asked = [job for job in found if job.state is State.RUNNING]
         ended = [job for job in found if job.state is not State.RUNNING]
@@ -95,7 +94,7 @@ class SqliteSteering:
     @operation("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
         """Failed and cancelled jobs wait again, with fresh counts."""
-        now = self._clock()
+        now = yield from ask(NOW)
         extra = {"key_free": 1, "now": now}
         found, more = yield from _candidates(request, _REDRIVABLE, extra)
         changes = yield from changes_to(found, now)
@@ -118,7 +117,7 @@ class SqliteSteering:
 
     @operation("edit")
     def _edit(self, request: Edit) -> Steps[Steered]:
-        now = self._clock()
+        now = yield from ask(NOW)
         found, more = yield from _candidates(request, IDLE, {})
         changes = Changes(now, Keys(), {})
         for job in found:
@@ -132,7 +131,7 @@ class SqliteSteering:
     def purge(self, request: Purge) -> Steps[Steered]:
         """Matching jobs that are not running are gone."""
         found, more = yield from _candidates(request, _PURGEABLE, {})
-        changes = yield from changes_to(found, self._clock())
+        changes = yield from changes_to(found, (yield from ask(NOW)))
         for job in found:
             changes.purge(job)
         _tell(changes, "purge", request.author, len(found))
@@ -142,7 +141,7 @@ class SqliteSteering:
 
 def _set_rule(changes: Changes, new: Rule) -> Steps[int]:
     """Set one rule; 0 if it stands like this already."""
-    rows = yield from ask(Statement("rule_by_key", named(new.key)))
+    rows = yield from ask(Statement("rule_by_key", named(new.key), locks=True))
     if rows and msgspec.structs.replace(rule_of(rows[0]), set_at=new.set_at) == new:
         return 0
     yield from ask(Many("put_rule", [row_of(new)]))
@@ -155,7 +154,7 @@ def _candidates(
 ) -> Steps[tuple[list[Standing], bool]]:
     """Matching jobs that the call is about, and whether there are more."""
     wanted: Filter = request.filter
-    found = yield from matching(wanted, states, request.limit + 1, extra)
+    found = yield from matching(wanted, states, request.limit + 1, extra, locks=True)
     return found[: request.limit], len(found) > request.limit
 
 

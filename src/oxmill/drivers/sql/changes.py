@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sqlite.rows import Standing, extras_in, failure_text, json_text, labels
-from oxmill.drivers.sqlite.steps import Draw, Many, Statement
-from oxmill.drivers.sqlite.tally import Tally
-from oxmill.drivers.sqlite.uniques import Keys, load_keys
+from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
+from oxmill.drivers.sql.steps import Draw, Many, Statement
+from oxmill.drivers.sql.tally import Tally
+from oxmill.drivers.sql.uniques import Keys, load_keys
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure, Outcome
 from oxmill.model.state import State

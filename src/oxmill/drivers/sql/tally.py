@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oxmill.drivers.sqlite.steps import Tallied
+from oxmill.drivers.sql.steps import Tallied
 from oxmill.model.state import State
 from oxmill.store.plan import Steps, ask
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from oxmill.drivers.sqlite.rows import Standing, extras_in, json_text, standings
-from oxmill.drivers.sqlite.steps import Many, Statement
+from oxmill.drivers.sql.rows import Standing, extras_in, json_text, standings
+from oxmill.drivers.sql.steps import Many, Statement
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
@@ -119,7 +119,7 @@ def load_keys(keys: Iterable[str], known: Iterable[Standing] = ()) -> Steps[Keys
     asked = list(dict.fromkeys(keys))
     if not asked:
         return Keys()
-    rows = yield from ask(Statement("keys_by_key", {"keys": json_text(asked)}))
+    rows = yield from ask(Statement("keys_by_key", {"keys": json_text(asked)}, locks=True))
     held = {
         key: Holding(holder, bool(live), hold_until, successor)
         for key, holder, live, hold_until, successor in rows
@@ -127,7 +127,9 @@ def load_keys(keys: Iterable[str], known: Iterable[Standing] = ()) -> Steps[Keys
     if not held:
         return Keys()
     ids = {job for each in held.values() for job in (each.holder, each.successor) if job}
-    found = yield from ask(Statement("standings_by_id", {"ids": json_text(sorted(ids))}))
+    found = yield from ask(
+        Statement("standings_by_id", {"ids": json_text(sorted(ids))}, locks=True)
+    )
     jobs = {job.id: job for job in (*standings(found), *known)}
     loaded = Keys(held, jobs)
     for key, each in held.items():

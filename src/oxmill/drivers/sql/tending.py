@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from oxmill.drivers.sqlite.changes import Changes, changes_to
-from oxmill.drivers.sqlite.rows import Standing, failure_text, json_text, standings
-from oxmill.drivers.sqlite.steps import Draw, Many, Rows, Statement
-from oxmill.drivers.sqlite.tally import Tally
+from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
+from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement
+from oxmill.drivers.sql.tally import Tally
 from oxmill.model.job import Reason
 from oxmill.model.settlement import poison
 from oxmill.model.state import TERMINAL, State
@@ -65,13 +65,13 @@ def tend(horizon: Horizon, now: Micros, limit: int) -> Steps[Tended]:
     queue = horizon.queue
     asked = {"queue": queue, "now": now, "most": limit}
     if horizon.lease_until is not None and horizon.lease_until <= now:
-        rows = yield from ask(Statement("lapsed", asked))
+        rows = yield from ask(Statement("lapsed", asked, locks=True))
         yield from lapse(rows, now, done)
     if horizon.due_at is not None and horizon.due_at <= now:
-        rows = yield from ask(Statement("due", asked))
+        rows = yield from ask(Statement("due", asked, locks=True))
         yield from fall_due([(queue, seq) for _, seq in rows], done)
     if horizon.expires_at is not None and horizon.expires_at <= now:
-        rows = yield from ask(Statement("expired", asked))
+        rows = yield from ask(Statement("expired", asked, locks=True))
         yield from expire(rows, now, done)
     return done
 

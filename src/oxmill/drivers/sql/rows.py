@@ -118,7 +118,7 @@ def failure_in(text: str | None) -> Failure | None:
 class Standing:
     """What is needed to decide about one job, in the order of the statements' columns.
 
-    Operations change it and write it back; see `oxmill.drivers.sqlite.changes`.
+    Operations change it and write it back; see `oxmill.drivers.sql.changes`.
     """
 
     seq: int
