@@ -26,6 +26,12 @@ _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
 _LOOK, _WRITE, _PLAIN, _LATER = "look", "write", "plain", "later"
+_FORMS_KEPT: Final = 1_000
+
+Form = tuple[bytes, bytes, bytes]
+"""Of a plain job: the sizes for its frame, and what stands before and after the time of enqueue."""
+Forms = dict[tuple[Any, ...], Form]
+"""The forms that jobs of one kind share."""
 
 
 class RedisEnqueueing:
@@ -33,6 +39,7 @@ class RedisEnqueueing:
 
     def __init__(self, space: Space) -> None:
         self._space = space
+        self._forms: Forms = {}
 
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none. Over several shards each stores its part in
@@ -43,11 +50,13 @@ class RedisEnqueueing:
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
         jobs, space = request.jobs, self._space
-        shards = [space.shard_of(job) for job in jobs]
         if not jobs:
             return ()
+        shards = [0] if space.shards == 1 else [space.shard_of(job) for job in jobs]
         if len(set(shards)) == 1:
-            plain = plain_args(jobs)
+            if len(self._forms) > _FORMS_KEPT:
+                self._forms = {}
+            plain = plain_args(jobs, self._forms)
             if plain is None:
                 call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
             else:
@@ -77,11 +86,11 @@ class RedisEnqueueing:
         return tuple(answers[place] for place in range(len(jobs)))
 
 
-def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
+def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] | None:
     """New jobs as the short way takes them; `None` if they need the long one."""
     queue, later = jobs[0].queue, jobs[0].delay > 0
     args: list[Any] = [queue]
-    known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
+    known = {} if forms is None else forms
     for job in jobs:
         if (
             job.queue != queue
@@ -97,11 +106,14 @@ def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
         if job.tags or job.headers:
             sizes, head, tail = _plain(job)
         else:
-            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout, job.delay)
-            kind = (job.priority, job.task, *limits, job.group, job.content_type)
-            if kind not in known:
-                known[kind] = _plain(job)
-            sizes, head, tail = known[kind]
+            kind = (
+                *(queue, job.task, job.priority, job.delay, job.keep, job.timeout),
+                *(job.max_attempts, job.crash_limit, job.group, job.content_type),
+            )
+            form = known.get(kind)
+            if form is None:
+                form = known[kind] = _plain(job)
+            sizes, head, tail = form
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
         args += (job.delay if later else job.priority, record, tail + job.payload)
     if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
@@ -109,8 +121,7 @@ def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
     return args
 
 
-def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
-    """The sizes for the frame, and what stands before and after the time of enqueue."""
+def _plain(job: NewJob) -> Form:
     about = describe(job)
     rest: tuple[int, ...] = ()
     if job.keep is not None:
@@ -172,6 +183,9 @@ def _or(value: int | None, otherwise: int) -> int:
 
 def answers_of(jobs: Sequence[NewJob], reply: Sequence[Any]) -> tuple[Enqueued, ...]:
     """The script's answers in words."""
+    if reply.count(reply[0]) == len(reply) and not isinstance(reply[0], list):
+        told = _answer("", reply[0])  # mostly all new jobs wait
+        return tuple([Enqueued(job.id, told.verdict, told.state) for job in jobs])
     return tuple(_answer(job.id, given) for job, given in zip(jobs, reply, strict=True))
 
 

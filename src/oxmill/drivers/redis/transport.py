@@ -58,8 +58,11 @@ class RedisTransport:
                 return end.value  # type: ignore[no-any-return]
             except ODD as odd:
                 raise not_storable(odd) from None
-            calls = _flat(step)
-            reply = _shape(step, iter(self._perform(calls, writes=plan.writes)))
+            if isinstance(step, Call):
+                (reply,) = self._perform((step,), writes=plan.writes)
+            else:
+                replies = self._perform(_flat(step), writes=plan.writes)
+                reply = _shape(step, iter(replies))
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop."""
@@ -72,8 +75,11 @@ class RedisTransport:
                 return end.value  # type: ignore[no-any-return]
             except ODD as odd:
                 raise not_storable(odd) from None
-            calls = _flat(step)
-            reply = _shape(step, iter(await self._aperform(calls, writes=plan.writes)))
+            if isinstance(step, Call):
+                (reply,) = await self._aperform((step,), writes=plan.writes)
+            else:
+                replies = await self._aperform(_flat(step), writes=plan.writes)
+                reply = _shape(step, iter(replies))
 
     def close(self) -> None:
         """Let go of all connections. Closing twice is harmless."""
