@@ -219,6 +219,13 @@ SIZES = st.sampled_from([0, 1, 127, 128, 255, 256, 1023, 65535, 65536, 2**32 - 1
             keep=st.none() | SIZES,
             max_attempts=st.sampled_from([20, 1, 1000]),
             crash_limit=st.sampled_from([3, 255]),
+            unique=st.none()
+            | st.builds(
+                UniqueKey,
+                key=st.uuids().map(str) | st.uuids().map(lambda each: str(each) * 20),
+                until=st.sampled_from(Until),
+                within=st.none() | SIZES,
+            ),
         ),
         min_size=1,
         max_size=6,

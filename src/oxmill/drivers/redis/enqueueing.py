@@ -25,7 +25,8 @@ from oxmill.store.plan import Plan, Steps, Together, ask, plan
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
-_LOOK, _WRITE, _PLAIN, _LATER = "look", "write", "plain", "later"
+_LOOK, _WRITE = "look", "write"
+_PLAIN, _LATER, _KEYED = "plain", "later", "keyed"
 _FORMS_KEPT: Final = 1_000
 
 Form = tuple[bytes, bytes, bytes]
@@ -56,12 +57,11 @@ class RedisEnqueueing:
         if len(set(shards)) == 1:
             if len(self._forms) > _FORMS_KEPT:
                 self._forms = {}
-            plain = plain_args(jobs, self._forms)
-            if plain is None:
+            way, plain = way_of(jobs[0]), plain_args(jobs, self._forms)
+            if way is None or plain is None:
                 call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
             else:
-                mode = _LATER if jobs[0].delay else _PLAIN
-                call = space.call(ENQUEUE, mode, *plain, shard=shards[0])
+                call = space.call(ENQUEUE, way, *plain, shard=shards[0])
             reply = yield from ask(call)
             return answers_of(jobs, reply)
         answers = yield from self._ask_all(jobs, shards, _LOOK)
@@ -88,14 +88,13 @@ class RedisEnqueueing:
 
 def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] | None:
     """New jobs as the short way takes them; `None` if they need the long one."""
-    queue, later = jobs[0].queue, jobs[0].delay > 0
+    queue, way = jobs[0].queue, way_of(jobs[0])
     args: list[Any] = [queue]
     known = {} if forms is None else forms
     for job in jobs:
         if (
             job.queue != queue
-            or job.unique is not None
-            or (job.delay > 0) is not later
+            or way_of(job) != way
             or job.run_at is not None
             or job.expires_in is not None
             or job.fields
@@ -103,7 +102,7 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
         ):
             return None
         packed = pack_id(job.id)
-        if job.tags or job.headers:
+        if job.tags or job.headers or job.unique is not None:
             sizes, head, tail = _plain(job)
         else:
             kind = (
@@ -115,21 +114,39 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
                 form = known[kind] = _plain(job)
             sizes, head, tail = form
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
-        args += (job.delay if later else job.priority, record, tail + job.payload)
-    if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
-        return None
-    return args
+        args += (job.delay or job.priority, record, tail + job.payload)
+        if job.unique is not None:
+            args += (job.unique.key, _or(job.unique.within, -1), _CONFLICTS[job.unique.on_conflict])
+    return args if _all_differ(jobs) else None
+
+
+def way_of(job: NewJob) -> str | None:
+    """The short way that may take this job, as enqueue_plain.lua calls it."""
+    if job.unique is None:
+        return _LATER if job.delay else _PLAIN
+    return None if job.delay else _KEYED
+
+
+def _all_differ(jobs: Sequence[NewJob]) -> bool:
+    """Whether no two of the jobs share an id or a unique key."""
+    if len(jobs) == 1:
+        return True
+    keys = [job.unique.key for job in jobs if job.unique is not None]
+    return len({job.id for job in jobs}) == len(jobs) and len(set(keys)) == len(keys)
 
 
 def _plain(job: NewJob) -> Form:
     about = describe(job)
-    rest: tuple[int, ...] = ()
-    if job.keep is not None:
-        rest = (job.delay, job.max_attempts, job.crash_limit, job.keep)
+    rest: tuple[Any, ...] = ()
+    if job.unique is not None or job.keep is not None:
+        rest = (job.delay, job.max_attempts, job.crash_limit, _or(job.keep, -1))
     elif job.crash_limit != 3 or job.max_attempts != 20:
         rest = (job.delay, job.max_attempts, job.crash_limit)
     elif job.delay:
         rest = (job.delay,)
+    if job.unique is not None:
+        started = int(job.unique.until is Until.STARTED)
+        rest += (0, job.unique.key, started, _or(job.unique.within, -1))
     state = code_of(State.SCHEDULED if job.delay else State.WAITING)
     fixed = b"".join(map(pack, (state, job.queue, job.priority)))
     head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
@@ -183,9 +200,9 @@ def _or(value: int | None, otherwise: int) -> int:
 
 def answers_of(jobs: Sequence[NewJob], reply: Sequence[Any]) -> tuple[Enqueued, ...]:
     """The script's answers in words."""
-    if reply.count(reply[0]) == len(reply) and not isinstance(reply[0], list):
-        told = _answer("", reply[0])  # mostly all new jobs wait
-        return tuple([Enqueued(job.id, told.verdict, told.state) for job in jobs])
+    if len(reply) > 1 and reply.count(reply[0]) == len(reply) and isinstance(reply[0], int):
+        alike = _answer("", reply[0])  # mostly all are new and wait
+        return tuple([Enqueued(job.id, alike.verdict, alike.state) for job in jobs])
     return tuple(_answer(job.id, given) for job, given in zip(jobs, reply, strict=True))
 
 
