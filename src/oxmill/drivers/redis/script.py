@@ -30,7 +30,7 @@ class Script:
     @cached_property
     def text(self) -> str:
         """The whole text, as the server gets it."""
-        bodies = (load(_PACKAGE, f"{part}.lua") for part in (*self.parts, self.name))
+        bodies = (load(_PACKAGE, f"{part}.lua") for part in ("clock", *self.parts, self.name))
         return "\n".join((prelude(), *bodies))
 
     @cached_property

@@ -10,11 +10,6 @@ do
   local MOST, LEASED_SIZE, WAITING, RUNNING = 8, 22, 3, 4
   local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
   local limit, lease = tonumber(ARGV[6]), tonumber(ARGV[3])
-  local now = tonumber(ARGV[1])
-  if not now then
-    local clock = redis.call('TIME')
-    now = clock[1] * 1000000 + clock[2]
-  end
 
   local function busy_queue()
     local found, rules = nil, {}

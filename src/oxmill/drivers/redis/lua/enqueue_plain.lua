@@ -30,7 +30,7 @@ if PLAIN_SIZES[ARGV[3]] then
   end
 
   -- As unique.lua keeps it: {holder, live, held until, no successor}.
-  local function claimant(id, now, within)
+  local function claimant(id, within)
     local held = within == '-1' and '\255' or cmsgpack.pack(now + within)
     return '\148' .. cmsgpack.pack(id) .. '\1' .. held .. '\160'
   end
@@ -44,11 +44,6 @@ if PLAIN_SIZES[ARGV[3]] then
       if keyed then keys[i] = ARGV[at + 3] end
     end
     if any_there(IDS, ids) or any_there(UNIQUES, keys) then return nil end
-    local now = tonumber(ARGV[1])
-    if not now then
-      local clock = redis.call('TIME')
-      now = clock[1] * 1000000 + clock[2]
-    end
     local last = redis.call('HINCRBY', ROOT, 'drawn', count)
     local enqueued, soonest = struct.pack('>I8', now), nil
     local names, records, ranks, claimants, answers = {}, {}, {}, {}, {}
@@ -63,7 +58,7 @@ if PLAIN_SIZES[ARGV[3]] then
         ranks[a] = due
         if not soonest or due < soonest then soonest = due end
       elseif keyed then
-        claimants[a], claimants[b] = keys[i], claimant(ids[i], now, ARGV[at + 4])
+        claimants[a], claimants[b] = keys[i], claimant(ids[i], ARGV[at + 4])
       end
       answers[i] = later and CREATED_SCHEDULED or CREATED_WAITING
     end

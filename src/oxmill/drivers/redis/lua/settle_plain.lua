@@ -8,11 +8,6 @@ if ARGV[3] == 'plain' then
   local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
   local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
   local RUNNING, SUCCEEDED, WON_SUCCEEDED, PAGE, DAY = 4, 5, 25, 256, 86400000000
-  local now = tonumber(ARGV[1])
-  if not now then
-    local clock = redis.call('TIME')
-    now = clock[1] * 1000000 + clock[2]
-  end
 
   -- A job that runs for the first time was written by claim_plain.lua: 22 places, of which those from
   -- the expiry (9) to the nonce (18) are known, and the last one is nine bytes long. It need not be
@@ -25,9 +20,10 @@ if ARGV[3] == 'plain' then
 
   -- Its queue, its retention (-1: the queue's), and where its ninth place starts; nothing if the job
   -- is another, or its nonce.
-  local function fresh(blob, start, nonce)
+  local function fresh(blob, start, stop, nonce)
     local kind, _, count, state, size = string.byte(blob, start + 1, start + 5)
     if kind ~= 220 or count ~= LEASED or state ~= RUNNING then return nil end
+    if NUMBER_BYTES[string.byte(blob, stop - LEASED_BYTES + 1)] ~= LEASED_BYTES then return nil end
     local at = start + 6
     if size == 217 then size, at = string.byte(blob, at), at + 1 else size = size - 160 end
     local queue, keep_at = string.sub(blob, at, at + size - 1), nil
@@ -79,7 +75,7 @@ if ARGV[3] == 'plain' then
       local seq, attempt, nonce, result = seqs[i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
       local id_size, size, about = struct.unpack('>BI3I3', blob)
       local start, letter = 7 + id_size, string.sub(result, 1, 1)
-      local queue, keep, at = fresh(blob, start, nonce)
+      local queue, keep, at = fresh(blob, start, start + size, nonce)
       local s
       if not queue or attempt ~= '1' then
         s = cmsgpack.unpack(string.sub(blob, start + 1, start + size))

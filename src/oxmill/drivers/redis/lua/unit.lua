@@ -2,19 +2,12 @@
 -- Guarantee: nothing is written before `flush`, so a script that refuses or fails leaves no trace,
 -- and every read sees the writes that are still to come.
 -- KEYS: those of keys.py, named by the prelude.
--- ARGV: 1 the time in microseconds, empty for the server's own; 2 the bells' channel prefix, empty
--- to ring none.
+-- ARGV: 2 the bells' channel prefix, empty to ring none.
 -- Result: the functions below.
 local CHUNK = 4000
 local EVENTS_KEPT = 100000
 -- Numbers of arrival and places in line: six bytes that sort as the numbers do.
 local NUMBER, NUMBER_SIZE = '>I6', 6
-
-local now = tonumber(ARGV[1])
-if not now then
-  local clock = redis.call('TIME')
-  now = clock[1] * 1000000 + clock[2]
-end
 
 local hashes, zsets, tallies = {}, {}, {}
 local named, soonest, granted, pages = {}, {}, {}, {}
