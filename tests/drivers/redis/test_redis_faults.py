@@ -9,7 +9,7 @@ import time
 
 import pytest
 import redis
-from private_redis import free_port
+from private_redis import WHEELS, free_port, program_of
 from proxy import Proxy
 from redis_load import SECOND, UNSURE, claim, do, enqueue, eventually, job, settle
 
@@ -19,6 +19,7 @@ from oxmill.model.claim import Hold, Renew, Renewal
 from oxmill.model.job import Enqueue, Verdict
 from oxmill.model.query import Get
 from oxmill.model.settlement import Outcome, Ruling
+from oxmill.model.unique import UniqueKey
 from oxmill.store.doorbell import work
 from oxmill.testing.operations import plan_for
 
@@ -115,8 +116,9 @@ class Full:
             client.config_set("maxmemory", used // 2)
 
 
-def test_over_the_memory_limit_leases_can_still_be_settled(own):
-    server = own("--maxmemory-policy", "noeviction")
+@pytest.mark.parametrize("name", [None, *WHEELS])
+def test_over_the_memory_limit_leases_can_still_be_settled(own, name):
+    server = own("--maxmemory-policy", "noeviction", program=program_of(name))
     driver = open_redis(server.url)
     enqueue(driver, *(f"job-{number}" for number in range(10)))
     enqueue(driver, "keyed", unique=None, delay=1, headers={"a": "b"})
@@ -127,7 +129,11 @@ def test_over_the_memory_limit_leases_can_still_be_settled(own):
         enqueue(driver, "new")
     with pytest.raises(StoreFull):
         enqueue(driver, "later", delay=SECOND)
-    assert do(driver, Get(ids=("new", "later"))) == ()
+    with pytest.raises(StoreFull):
+        enqueue(driver, "fields", "found", fields={"user": 1})
+    with pytest.raises(StoreFull):
+        enqueue(driver, "unique", unique=UniqueKey(key="k"))
+    assert do(driver, Get(ids=("new", "later", "fields", "found", "unique"))) == ()
     renewal = Renewal(id=leases[0].id, token=leases[0].token, progress=b"half")
     assert do(driver, Renew(items=(renewal,), lease=SECOND)).holds == (Hold.KEPT,)
     assert settle(driver, leases[0], result=b"r" * 1000).ruling is Ruling.WON
