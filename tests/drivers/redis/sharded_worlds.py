@@ -11,7 +11,6 @@ from oxmill.drivers.redis import space
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.store.roles.installing import Migrate
 from oxmill.testing.clock import VirtualClock
-from oxmill.testing.conformance.suite import all_tests
 from oxmill.testing.conformance.world import World
 from oxmill.testing.operations import plan_for
 
@@ -54,13 +53,6 @@ RELATING = {
 }
 """Tests of the suite that expect an order among jobs of different shards, or (the tick that meets
 jobs which are already there) a schedule that makes jobs with the keys of others."""
-
-
-def unrelated_tests():
-    """The suite without what relates jobs of different shards."""
-    tests = all_tests()
-    assert tests.keys() >= RELATING
-    return {name: test for name, test in tests.items() if name not in RELATING}
 
 
 @contextmanager

@@ -47,6 +47,7 @@ def world(request, tmp_path, cluster):
 
 
 globals().update(all_tests())
+assert globals().keys() >= RELATING
 
 
 async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, tmp_path):

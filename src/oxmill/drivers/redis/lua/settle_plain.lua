@@ -149,10 +149,13 @@ if ARGV[3] == 'plain' then
       local buckets = {}
       for i = 1, count do
         local bucket = string.byte(ids[i], -1) % 16
-        buckets[bucket] = (buckets[bucket] or '') .. string.char(#ids[i]) .. ids[i]
+        local told = buckets[bucket]
+        if not told then told = {}; buckets[bucket] = told end
+        told[#told + 1] = string.char(#ids[i])
+        told[#told + 1] = ids[i]
       end
-      for bucket, packed in pairs(buckets) do
-        redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, packed)
+      for bucket, told in pairs(buckets) do
+        redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, table.concat(told))
       end
     end
     return answers
