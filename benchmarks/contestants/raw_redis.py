@@ -27,7 +27,7 @@ from oxmill.queue.ids import IdSource
 
 KEYS = keys_of("oxmill", 0)
 BELL = "oxmill:bell:"
-BATCH, BULK = 100, 1_000
+BATCH, BULK = 100, REDIS_BOUNDS.batch_jobs
 
 
 class Raw:

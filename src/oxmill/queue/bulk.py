@@ -32,7 +32,7 @@ def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Tal
     """Enqueue all calls and give their handles, in order. Each batch is stored whole or not at
     all; an error leaves the batches before it stored."""
     handles: list[Job[R]] = []
-    for batch in _batches(client, calls):
+    for batch in _batches(driver, client, calls):
         receipts = yield from enqueue_jobs(driver, [job for _, job in batch])
         handles += [
             call.task.handle(receipt) for (call, _), receipt in zip(batch, receipts, strict=True)
@@ -43,15 +43,18 @@ def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Tal
 def load_all(driver: Driver, client: Client, calls: Iterable[Call[Any]]) -> Talk[Loaded]:
     """The same in constant memory: one batch at a time, and only the counts are kept."""
     given = created = 0
-    for batch in _batches(client, calls):
+    for batch in _batches(driver, client, calls):
         receipts = yield from enqueue_jobs(driver, [job for _, job in batch])
         given += len(receipts)
         created += sum(receipt.created for receipt in receipts)
     return Loaded(given, created)
 
 
-def _batches(client: Client, calls: Iterable[Call[R]]) -> Iterator[list[tuple[Call[R], NewJob]]]:
-    return batches(_jobs(client, calls), lambda pair: len(pair[1].payload))
+def _batches(
+    driver: Driver, client: Client, calls: Iterable[Call[R]]
+) -> Iterator[list[tuple[Call[R], NewJob]]]:
+    most = min(BATCH_JOBS, driver.bounds.batch_jobs)
+    return batches(_jobs(client, calls), lambda pair: len(pair[1].payload), most)
 
 
 def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], NewJob]]:
@@ -63,13 +66,15 @@ def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], N
         yield call, call.new_job()
 
 
-def batches(items: Iterable[T], weigh: Callable[[T], int]) -> Iterator[list[T]]:
-    """Batches that are full by number or by bytes."""
+def batches(
+    items: Iterable[T], weigh: Callable[[T], int], most: int = BATCH_JOBS
+) -> Iterator[list[T]]:
+    """Batches that are full by number or by bytes; some stores want them smaller than others."""
     batch: list[T] = []
     weight = 0
     for item in items:
         size = weigh(item)
-        if batch and (len(batch) == BATCH_JOBS or weight + size > BATCH_BYTES):
+        if batch and (len(batch) == most or weight + size > BATCH_BYTES):
             yield batch
             batch, weight = [], 0
         batch.append(item)

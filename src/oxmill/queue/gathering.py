@@ -52,7 +52,8 @@ class Gathering:
     async def _fly(self) -> None:
         try:
             while self._waiting:
-                group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                most = min(MOST, self._reach().bounds.batch_jobs)
+                group, self._waiting = self._waiting[:most], self._waiting[most:]
                 await self._send([ticket for ticket in group if not ticket.future.done()])
         finally:
             self._flight = None

@@ -14,7 +14,7 @@ from oxmill.model.claim import Claim, Claimed
 from oxmill.model.info import ListQueues, Queues
 from oxmill.model.job import BYTES, JSON, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
-from oxmill.queue.bulk import batches
+from oxmill.queue.bulk import BATCH_JOBS, batches
 from oxmill.queue.client import Client
 from oxmill.queue.codec import ENCODE
 from oxmill.queue.enqueueing import store_jobs
@@ -155,7 +155,8 @@ class Queue:
     def _add_all(self, driver: Driver, items: Iterable[bytes | NewJob]) -> Talk[int]:
         added = 0
         jobs = (self.item(each) if isinstance(each, bytes) else each for each in items)
-        for batch in batches(jobs, lambda job: len(job.payload)):
+        most = min(BATCH_JOBS, driver.bounds.batch_jobs)
+        for batch in batches(jobs, lambda job: len(job.payload), most):
             added += yield from _add(driver, batch)
         return added
 

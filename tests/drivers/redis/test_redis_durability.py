@@ -71,7 +71,7 @@ def test_durable_means_what_it_says(own):
 
     assert told == {
         "always": (None, None),
-        "everysec": (Level.REFUSE, Level.NOTE),
+        "everysec": (Level.WARN, Level.NOTE),
         "no": (Level.REFUSE, Level.WARN),
     }
     assert levels(durable)["no-appendfsync-on-rewrite"] is Level.REFUSE

@@ -99,7 +99,7 @@ def _syncing(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
     sync = facts.get("config:appendfsync", UNKNOWN)
     if sync != "always" and mode == "durable":
         yield Finding(
-            level=Level.WARN if sync == UNKNOWN else Level.REFUSE,
+            level=Level.REFUSE if sync == "no" else Level.WARN,
             name="appendfsync",
             found=sync,
             wanted="always",

@@ -43,7 +43,7 @@ async def test_jobs_come_in_the_order_asked_without_unknown_ones(world: World) -
 
 async def test_a_thousand_jobs_can_be_got_at_once(world: World) -> None:
     ids = tuple(f"job-{number}" for number in range(1_100))
-    await world.enqueue(*ids)
+    await world.fill(*ids)
 
     jobs = await world.do(Get(ids=ids[::-1]))
 
@@ -190,7 +190,7 @@ async def test_a_cursor_that_no_page_gave_is_refused(world: World, cursor: str) 
 
 async def test_a_page_is_never_larger_than_the_store_allows(world: World) -> None:
     bound = world.driver.bounds.page_jobs
-    await world.enqueue(*(f"job-{number}" for number in range(bound + 1)))
+    await world.fill(*(f"job-{number}" for number in range(bound + 1)))
 
     page = await world.do(Find(limit=bound * 5))
 

@@ -110,6 +110,12 @@ class World:
         answers: tuple[Enqueued, ...] = await self.do(Enqueue(jobs=batch))
         return answers
 
+    async def fill(self, *jobs: NewJob | str) -> None:
+        """Enqueue any number of jobs, in as many batches as the store wants."""
+        most = self.driver.bounds.batch_jobs
+        for first in range(0, len(jobs), most):
+            await self.enqueue(*jobs[first : first + most])
+
     async def claim(
         self,
         limit: int = 1,
