@@ -1,8 +1,9 @@
 """What is to be done once a SQLAlchemy connection has committed.
 
 SQLAlchemy tells of a commit before it happens, and sessions tell of theirs also when an outer
-transaction may still be rolled back. The one moment that counts is the return of the connection's
-own commit, so that is where this stands: in place of one method of one connection.
+transaction may still be rolled back; of a savepoint it tells before it has a name. What counts is
+the return of the connection's own methods, so that is where this stands: in place of two methods of
+one connection.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 _COMMIT = "_commit_impl"
+_SAVE = "_savepoint_impl"
 
 
 class Act(Protocol):
@@ -28,16 +30,18 @@ class Act(Protocol):
 
 def watchable(connection: Any) -> bool:
     """Whether the commit of this connection can be seen: not that of a two-phase transaction."""
-    return hasattr(connection, _COMMIT) and not hasattr(connection.get_transaction(), "prepare")
+    methods = hasattr(connection, _COMMIT) and hasattr(connection, _SAVE)
+    return methods and not hasattr(connection.get_transaction(), "prepare")
 
 
 class Commits:
     """Acts waiting for the commit of one connection. A rollback drops them, and a rollback to a
     savepoint drops those that came since."""
 
-    def __init__(self, connection: Any, commit: Callable[[], None]) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._commit = commit
+        self._commit: Callable[[], None] = getattr(connection, _COMMIT)
+        self._save: Callable[..., str] = getattr(connection, _SAVE)
         self._acts: list[Act] = []
         self._marks: dict[str, int] = {}
 
@@ -47,12 +51,12 @@ class Commits:
         watched = vars(connection).get(_COMMIT)
         if isinstance(watched, cls):
             return watched
-        commits = cls(connection, getattr(connection, _COMMIT))
+        commits = cls(connection)
         listen = sys.modules["sqlalchemy"].event.listen
-        listen(connection, "savepoint", commits.saved)
         listen(connection, "rollback_savepoint", commits.restored)
         listen(connection, "rollback", commits.rolled_back)
         setattr(connection, _COMMIT, commits)
+        setattr(connection, _SAVE, commits.save)
         return commits
 
     def add(self, act: Act) -> None:
@@ -74,9 +78,11 @@ class Commits:
         else:
             act.run()
 
-    def saved(self, _connection: Any, name: str) -> None:
-        """A savepoint was made."""
+    def save(self, *given: Any) -> str:
+        """Make a savepoint, and remember what came before it."""
+        name = self._save(*given)
         self._marks[name] = len(self._acts)
+        return name
 
     def restored(self, _connection: Any, name: str, _context: Any) -> None:
         """What came since the savepoint is undone. One that is not known is older than all acts."""
