@@ -7,7 +7,7 @@ from typing import Any
 
 from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement, due_of
 from oxmill.drivers.sql.rows import extras_in, extras_of, json_text, labels, standings
-from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement, operation
+from oxmill.drivers.sql.steps import NOW, Draw, Many, Overtaken, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
@@ -136,7 +136,8 @@ def _store(intake: Intake) -> Steps[None]:
         for job, made in intake.created
     ]
     if rows:
-        yield from ask(Many("insert_job", rows))
+        if (yield from ask(Many("insert_job", rows))) < len(rows):
+            raise Overtaken
         yield from _add_labels(rows)
     if intake.replaced:
         yield from _replace(list(intake.replaced.values()))

@@ -31,6 +31,11 @@ class Now(Step[Micros]):
 NOW: Final = Now()
 
 
+class Overtaken(Exception):
+    """Another operation was faster, in a way that locks do not prevent. The transport rolls back
+    and starts the plan again, which then sees what the other has done."""
+
+
 class Statement(Step[Rows]):
     """Run one statement; the reply is all its rows.
 
