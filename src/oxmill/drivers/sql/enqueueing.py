@@ -46,13 +46,13 @@ def take_in(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
         answers = yield from _store_fresh(jobs, now)
         if answers is not None:
             return answers
-    return (yield from _judge_and_store(jobs, now))
+    return (yield from judge_and_store(jobs, now))
 
 
 def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...] | None]:
     """The usual case: none of the ids is taken. Otherwise nothing is stored, and there is no
     answer."""
-    numbers: range = yield Draw(len(jobs))
+    numbers: Sequence[int] = yield Draw(len(jobs))
     tally = Tally()
     rows: list[Row] = []
     answers: list[Enqueued] = []
@@ -63,8 +63,7 @@ def _store_fresh(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, .
         answers.append(Enqueued(id=job.id, verdict=Verdict.CREATED, state=state))
         tally.add(job.queue, state, 1)
     if (yield Many("insert_job", rows)) < len(rows):
-        span = {"first": numbers[0], "last": numbers[-1]}
-        yield from ask(Statement("undo_drawn", span))
+        yield from ask(Statement("delete_jobs", {"seqs": json_text(numbers)}))
         return None
     if any(row[-2] is not None for row in rows):
         yield from _add_labels(rows)
@@ -110,7 +109,8 @@ def _add_labels(rows: Sequence[Row]) -> Steps[None]:
         yield from ask(Many("add_fields", found))
 
 
-def _judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
+def judge_and_store(jobs: Sequence[NewJob], now: Micros) -> Steps[tuple[Enqueued, ...]]:
+    """Judge each job of a batch by what is there, and store it unless any is refused."""
     ids = {"ids": json_text(dict.fromkeys(job.id for job in jobs))}
     there = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
     contents = yield from ask(Statement("contents_by_id", ids))

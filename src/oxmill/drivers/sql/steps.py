@@ -70,8 +70,9 @@ class Many(Step[int]):
         self.rows = rows
 
 
-class Draw(Step[range]):
-    """Draw so many numbers, never drawn before: of arrival, or places at the end of the line."""
+class Draw(Step[Sequence[int]]):
+    """Draw so many numbers, ascending and never drawn before: of arrival, or places at the end of the
+    line."""
 
     __slots__ = ("n",)
 
