@@ -28,16 +28,15 @@ def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back():
     assert len(set(made)) == 6
 
 
-def test_counting_to_the_end_borrows_the_next_millisecond():
+def test_the_highest_draw_leaves_room_to_count_on():
     source = IdSource(clock=lambda: 1_000_000, random=lambda n: b"\xff" * n)
     first = source()
-    source._low = (1 << 62) - 1
 
-    second = source()
+    last = f"{int(first, 16) + (1 << 61):032x}"
 
-    assert int(first[:12], 16) == 1
-    assert int(second[:12], 16) == 2
-    assert uuid.UUID(second).version == 7
+    assert uuid.UUID(last).version == 7
+    assert uuid.UUID(last).variant == uuid.RFC_4122
+    assert int(last[:12], 16) == 1
 
 
 def test_threads_never_make_the_same_id():

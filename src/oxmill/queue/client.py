@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from oxmill.errors import WrongContext
 from oxmill.model.job import NewJob
-from oxmill.queue.enqueueing import Receipt
+from oxmill.queue.enqueueing import Receipt, store_one
 from oxmill.queue.talk import Talk, ahold, hold
 from oxmill.store.driver import Driver
 
@@ -66,12 +66,7 @@ class Client:
     def blocking(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
         """Hold a conversation, blocking. Inside a running event loop it is refused, with a hint at
         the async `form` of the call."""
-        # Without asyncio there is no loop, and to import it here would slow every program's start.
-        events = sys.modules.get("asyncio.events")
-        if events is not None and events._get_running_loop() is not None:  # noqa: SLF001 - cheap
-            raise WrongContext(
-                f"this call would block the running event loop; use `await {form}(...)` instead"
-            )
+        _refuse_in_loop(form)
         driver = self.driver
         return hold(driver, talk(driver))
 
@@ -80,7 +75,12 @@ class Client:
         driver = await self._adriver()
         return await ahold(driver, talk(driver))
 
-    async def store(self, job: NewJob) -> Receipt:
+    def store(self, job: NewJob) -> Receipt:
+        """Store one job, blocking."""
+        _refuse_in_loop("aenqueue")
+        return store_one(self.driver, job)
+
+    async def astore(self, job: NewJob) -> Receipt:
         """Store one job without blocking the event loop, together with those of other callers."""
         await self._adriver()
         loop = asyncio_of_caller().get_running_loop()
@@ -126,3 +126,12 @@ class Client:
             if self._driver is None:
                 self._driver = self._open()
             return self._driver
+
+
+def _refuse_in_loop(form: str) -> None:
+    # Without asyncio there is no loop, and to import it here would slow every program's start.
+    events = sys.modules.get("asyncio.events")
+    if events is not None and events._get_running_loop() is not None:  # noqa: SLF001 - cheap
+        raise WrongContext(
+            f"this call would block the running event loop; use `await {form}(...)` instead"
+        )

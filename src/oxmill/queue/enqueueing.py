@@ -28,6 +28,17 @@ def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
     return [receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
 
 
+def store_one(driver: Driver, job: NewJob) -> Receipt:
+    """Store one job, blocking: the same as a batch of one, by the shortest way."""
+    plan = driver.enqueueing.enqueue(Enqueue(jobs=(job,)))
+    for tries in range(_TRIES):
+        try:
+            return receipt(job, driver.run(plan)[0], tries > 0)
+        except OutcomeUnknown:
+            continue
+    return receipt(job, driver.run(plan)[0], repeated=True)
+
+
 def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enqueued, ...], bool]]:
     """The store's answers, and whether it had to be asked again because an answer was lost: the
     ids are the same, so nothing is made twice."""

@@ -48,14 +48,20 @@ class Job(Generic[R_co]):
 
     __slots__ = ("_client", "_record", "_results", "_state", "created", "id")
 
-    def __init__(self, job_id: str, client: Client | None, results: Results | None) -> None:
+    def __init__(
+        self,
+        job_id: str,
+        client: Client | None,
+        results: Results | None,
+        receipt: Receipt | None = None,
+    ) -> None:
         self.id = job_id
-        self.created = False
+        self.created = receipt is not None and receipt.created
         """Whether the enqueue that gave this handle made the job; false if an earlier one stands
         for it."""
         self._client = client
         self._results = results
-        self._state: State | None = None
+        self._state = None if receipt is None else receipt.answer.state
         self._record: Record | None = None
 
     @property
@@ -104,11 +110,6 @@ class Job(Generic[R_co]):
         """The same without blocking the event loop."""
         self._note(await self._reach().awaiting(self._get))
         return self
-
-    def enqueued(self, receipt: Receipt) -> None:
-        """For the app: what the enqueue answered."""
-        self.created = receipt.created
-        self._state = receipt.answer.state
 
     def _wait(self, driver: Driver, seconds: float | None) -> Talk[Record]:
         deadline = None if seconds is None else time.monotonic() + seconds

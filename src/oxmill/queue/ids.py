@@ -6,13 +6,13 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Final
 
 _DRAW: Final = 10
 """Random bytes per draw: two for the upper part, eight for the lower one."""
 _BLOCK: Final = 512 * _DRAW
 _LOW_BITS: Final = (1 << 61) - 1
-_LOW_END: Final = 1 << 62
 _VARIANT: Final = 1 << 63
 
 
@@ -24,7 +24,7 @@ class IdSource:
     forked child draws its own.
     """
 
-    __slots__ = ("_block", "_clock", "_lock", "_low", "_millis", "_pid", "_prefix", "_random")
+    __slots__ = ("_block", "_clock", "_lock", "_millis", "_pid", "_random", "_series")
 
     def __init__(
         self,
@@ -34,36 +34,37 @@ class IdSource:
         self._clock = clock
         self._random = random
         self._block = b""
-        self._low = 0
-        self._prefix = ""
+        self._millis = -1
+        self._series = ("", count())
         self._start_over()
 
     def __call__(self) -> str:
         """A new id."""
         if self._pid != os.getpid():
             self._start_over()
-        with self._lock:
-            now = self._clock() // 1_000_000
-            if now > self._millis:
-                self._begin(now)
-            else:
-                self._low += 1
-                if self._low == _LOW_END:  # counted to the end: borrow from the future
-                    self._begin(self._millis + 1)
-            return f"{self._prefix}{_VARIANT | self._low:016x}"
+        millis = self._clock() // 1_000_000
+        if millis > self._millis:
+            self._begin(millis)
+        prefix, low = self._series
+        return f"{prefix}{next(low):016x}"  # to count on is one step, whoever else does it
 
     def _begin(self, millis: int) -> None:
-        """Draw the random part for a new millisecond. The lower part starts in its lower half."""
-        if not self._block:
-            self._block = self._random(_BLOCK)
-        drawn, self._block = self._block[:_DRAW], self._block[_DRAW:]
-        self._millis = millis
-        self._prefix = f"{millis:012x}7{int.from_bytes(drawn[:2], 'big') & 0xFFF:03x}"
-        self._low = int.from_bytes(drawn[2:], "big") & _LOW_BITS
+        """Draw the random part for a new millisecond. The lower part starts in its lower half, so
+        it can be counted on for longer than anyone lives."""
+        with self._lock:
+            if millis <= self._millis:
+                return
+            if not self._block:
+                self._block = self._random(_BLOCK)
+            drawn, self._block = self._block[:_DRAW], self._block[_DRAW:]
+            high = int.from_bytes(drawn[:2], "big") & 0xFFF
+            low = int.from_bytes(drawn[2:], "big") & _LOW_BITS
+            self._series = (f"{millis:012x}7{high:03x}", count(_VARIANT | low))
+            self._millis = millis
 
     def _start_over(self) -> None:
         # A lock copied by a fork may be held by a thread that is not there any more.
         self._lock = threading.Lock()
         self._block = b""
-        self._millis = 0
+        self._millis = -1
         self._pid = os.getpid()

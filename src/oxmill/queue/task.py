@@ -15,7 +15,7 @@ from oxmill.queue.call import Call
 from oxmill.queue.client import Client
 from oxmill.queue.codec import CANONICAL, Codec
 from oxmill.queue.context import CURRENT, PARENT, current
-from oxmill.queue.enqueueing import Receipt, enqueue_jobs
+from oxmill.queue.enqueueing import Receipt
 from oxmill.queue.handle import Job
 from oxmill.queue.options import Declaration, Options, TaskOptions, with_options
 from oxmill.rules.unique import argument_key, given_key, unique_key
@@ -58,14 +58,14 @@ class BaseTask(Generic[P, R_co]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
-        jobs = (self.client.admit(self.new_job(args, kwargs, self.client.new_id())),)
-        receipts = self.client.blocking("aenqueue", lambda driver: enqueue_jobs(driver, jobs))
-        return self.handle(receipts[0])
+        client = self.client
+        return self.handle(client.store(client.admit(self.new_job(args, kwargs, client.new_id()))))
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
-        job = self.client.admit(self.new_job(args, kwargs, self.client.new_id()))
-        return self.handle(await self.client.store(job))
+        client = self.client
+        job = client.admit(self.new_job(args, kwargs, client.new_id()))
+        return self.handle(await client.astore(job))
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
         """The call as a value: its arguments are checked, nothing is enqueued yet."""
@@ -105,9 +105,7 @@ class BaseTask(Generic[P, R_co]):
 
     def handle(self, receipt: Receipt) -> Job[R_co]:
         """The handle of a job just enqueued."""
-        job = self.job(receipt.answer.id)
-        job.enqueued(receipt)
-        return job
+        return Job(receipt.answer.id, self.client, self, receipt)
 
     def decode_arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments to run the function with; `BadArguments` if they do not fit it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import MAX_PRIORITY, Bounds
@@ -43,7 +44,6 @@ def check_name(kind: str, name: str, limit: int) -> None:
 
 def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> None:
     """Refuse a batch that cannot be stored faithfully."""
-    checked: set[tuple[object, ...]] = set()
     count = 0
     for job in jobs:
         count += 1
@@ -53,12 +53,11 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
                 f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
                 f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
             )
-        # Jobs of one task have these in common: a batch pays for their check once.
+        # The jobs of a task have these in common: they are looked at once, not job by job.
+        numbers = (job.priority, job.max_attempts, job.crash_limit)
         times = (job.delay, job.run_at, job.expires_in, job.keep, job.timeout)
-        terms = (job.queue, job.task, job.priority, job.max_attempts, job.crash_limit, times)
-        if terms not in checked:
+        if not _sound(job.queue, job.task, numbers, times, bounds.name_bytes):
             _check_terms(job, bounds)
-            checked.add(terms)
         if job.group is not None or job.unique is not None or job.fields or job.tags:
             _check_labels(job, bounds)
         if job.headers or not job.content_type.isascii():
@@ -70,6 +69,26 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
             f"Use enqueue_many, which cuts any number into batches"
         )
+
+
+@lru_cache(maxsize=1_024)
+def _sound(
+    queue: str,
+    task: str,
+    numbers: tuple[int, int, int],
+    times: tuple[int | None, ...],
+    name_bytes: int,
+) -> bool:
+    """Whether these terms need no closer look. What is refused is never remembered as sound."""
+    priority, max_attempts, crash_limit = numbers
+    return (
+        all(0 < len(name) <= name_bytes for name in (queue, task))
+        and all(name.isascii() and name.isprintable() for name in (queue, task))
+        and -MAX_PRIORITY <= priority <= MAX_PRIORITY
+        and max_attempts >= 1
+        and crash_limit >= 1
+        and all(time is None or 0 <= time < _MAX_MICROS for time in times)
+    )
 
 
 def _check_terms(job: NewJob, bounds: Bounds) -> None:

@@ -82,6 +82,10 @@ class LocalDoorbell:
         self._lock = threading.Lock()
         self._bells: dict[str, set[LocalBell]] = {}
 
+    def listened(self) -> bool:
+        """Whether anyone listens."""
+        return bool(self._bells)
+
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens to one of the topics."""
         bells = self._bells
@@ -128,6 +132,10 @@ class LocalDoorbell:
 
 class SilentDoorbell(LocalDoorbell):
     """Never rings. Everything must still work, only later: the store is the truth."""
+
+    def listened(self) -> bool:
+        """Never."""
+        return False
 
     def ring(self, topics: Iterable[str]) -> None:
         """Do nothing."""

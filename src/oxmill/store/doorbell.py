@@ -45,6 +45,10 @@ class Bell(Protocol):
 class Doorbell(Protocol):
     """Carries hints within a process and, where the store can, between processes."""
 
+    def listened(self) -> bool:
+        """Whether anyone may listen; if not, there is no need to ring."""
+        ...
+
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens to one of the topics. Never blocks for long, never raises."""
         ...

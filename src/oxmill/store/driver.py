@@ -46,16 +46,20 @@ class Driver:
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan, then ring for what it changed."""
         answer = self.transport.run(plan)
-        if plan.writes and (topics := topics_after(plan.request, answer)):
-            self.doorbell.ring(topics)
+        if plan.writes and self.doorbell.listened():
+            self._ring(plan, answer)
         return answer
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop."""
         answer = await self.transport.arun(plan)
-        if plan.writes and (topics := topics_after(plan.request, answer)):
-            self.doorbell.ring(topics)
+        if plan.writes and self.doorbell.listened():
+            self._ring(plan, answer)
         return answer
+
+    def _ring(self, plan: Plan[T], answer: T) -> None:
+        if topics := topics_after(plan.request, answer):
+            self.doorbell.ring(topics)
 
     def close(self) -> None:
         """Let go of threads, sockets and connections."""

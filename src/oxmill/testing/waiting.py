@@ -67,6 +67,10 @@ class WorkingDoorbell:
         self._run = run
         self._arun = arun
 
+    def listened(self) -> bool:
+        """Whether anyone listens."""
+        return self._doorbell.listened()
+
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens."""
         self._doorbell.ring(topics)

@@ -1,11 +1,8 @@
 """What the hot path costs in statements: a change that adds one per job, or per turn, shows here."""
 
-import gc
-
 import pytest
 
 from oxmill.drivers.sqlite.driver import open_sqlite
-from oxmill.drivers.sqlite.session import Session
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settlement import Outcome, Settle, Settlement
@@ -21,16 +18,8 @@ class Counted:
         self.driver = open_sqlite(path)
         self.statements = []
         self.enqueue(1, first=0)
-        (connection,) = [
-            each.connection
-            for each in gc.get_objects()
-            if isinstance(each, Session) and self._writes(each)
-        ]
-        connection.set_trace_callback(self.statements.append)
-
-    def _writes(self, session):
-        (_, _, file), *_ = session.connection.execute("PRAGMA database_list").fetchall()
-        return file == self.driver.url.removeprefix("sqlite:///")
+        session = self.driver.transport._writer.committer.session
+        session.connection.set_trace_callback(self.statements.append)
 
     def enqueue(self, count, *, first=1, **options):
         jobs = tuple(

@@ -12,6 +12,7 @@ from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.peers import Ear, Peers, can_meet, meeting_place
+from oxmill.drivers.sqlite.roll import Roll
 from oxmill.store.doorbell import CONTROL, ended, work
 
 
@@ -111,9 +112,9 @@ def test_a_lost_nudge_is_made_up_for(store, path, monkeypatch):
 
 def test_sockets_of_the_dead_are_cleared_away(tmp_path):
     folder = tmp_path / "meet"
-    ear = Ear(folder, "w")
+    ear = Ear(folder, "w", Roll(tmp_path / "lock"))
     ear.socket.close()  # as a killed process leaves it
-    peers = Peers(folder)
+    peers = Peers(folder, Roll(tmp_path / "lock"))
 
     peers.nudge([work("q")], None)
 
@@ -123,7 +124,7 @@ def test_sockets_of_the_dead_are_cleared_away(tmp_path):
 
 def test_who_leaves_last_removes_the_folder(tmp_path):
     folder = tmp_path / "meet"
-    one, two = Ear(folder, "w"), Ear(folder, "c")
+    one, two = Ear(folder, "w", Roll(tmp_path / "lock")), Ear(folder, "c", Roll(tmp_path / "lock"))
 
     one.close()
     assert folder.exists()
@@ -134,24 +135,22 @@ def test_who_leaves_last_removes_the_folder(tmp_path):
 
 def test_new_ears_are_found_at_once(tmp_path):
     folder = tmp_path / "meet"
-    peers = Peers(folder)
+    peers = Peers(folder, Roll(tmp_path / "lock"))
     for _ in range(5):
         peers.nudge(["x"], None)
-        ear = Ear(folder, "w")
+        ear = Ear(folder, "w", Roll(tmp_path / "lock"))
         peers.nudge([work("q")], None)
         assert ear.hear() == [work("q")]
         ear.close()
     peers.close()
 
 
-def test_an_ear_made_within_the_same_tick_of_the_clock_is_found(tmp_path):
+def test_without_a_roll_everybody_is_still_found(tmp_path):
     folder = tmp_path / "meet"
-    folder.mkdir(mode=0o700)
-    peers = Peers(folder)
+    nowhere = tmp_path / "missing" / "lock"
+    peers = Peers(folder, Roll(nowhere))
     peers.nudge([work("q")], None)
-    before = folder.stat().st_mtime_ns
-    ear = Ear(folder, "w")
-    os.utime(folder, ns=(before, before))
+    ear = Ear(folder, "w", Roll(nowhere))
 
     peers.nudge([work("q")], None)
 
@@ -162,7 +161,7 @@ def test_an_ear_made_within_the_same_tick_of_the_clock_is_found(tmp_path):
 
 def test_who_does_not_want_to_hear_of_it_is_left_alone(tmp_path):
     folder = tmp_path / "meet"
-    ear, peers = Ear(folder, "w"), Peers(folder)
+    ear, peers = Ear(folder, "w", Roll(tmp_path / "lock")), Peers(folder, Roll(tmp_path / "lock"))
 
     peers.nudge([ended("a")], None)
     peers.nudge([CONTROL], None)
@@ -174,7 +173,7 @@ def test_who_does_not_want_to_hear_of_it_is_left_alone(tmp_path):
 
 def test_a_full_ear_does_not_block(tmp_path):
     folder = tmp_path / "meet"
-    ear, peers = Ear(folder, "w"), Peers(folder)
+    ear, peers = Ear(folder, "w", Roll(tmp_path / "lock")), Peers(folder, Roll(tmp_path / "lock"))
 
     for _ in range(2_000):
         peers.nudge([work("q")], None)
@@ -191,7 +190,7 @@ def test_a_folder_open_to_others_is_not_used(tmp_path):
 
     assert not can_meet(folder)
     with pytest.raises(OSError, match="belongs to someone else"):
-        Ear(folder, "w")
+        Ear(folder, "w", Roll(tmp_path / "lock"))
 
 
 def test_a_long_temporary_folder_falls_back_to_polling(store, path, tmp_path, monkeypatch):

@@ -67,8 +67,7 @@ def test_every_process_sees_that_the_log_is_long(small):
     other.execute("INSERT INTO foreign_data VALUES (zeroblob(400000))")
     assert small.writer.committer.checkpointer.due()
 
-    fill(small, 16, numbers)
-    fill(small, 16, numbers)
+    fill(small, 8 * 16, numbers)
 
     assert not small.writer.committer.checkpointer.due()
     other.close()

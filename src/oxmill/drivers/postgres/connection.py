@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import RawCursor
+from psycopg.pq import TransactionStatus
 
 from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.session import Query
@@ -68,6 +69,11 @@ class Link:
     def say(self, command: str) -> None:
         """Send a command that has no rows."""
         self._cursor.execute(command, prepare=False)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no transaction is open and no query under way."""
+        return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     @property
     def alive(self) -> bool:

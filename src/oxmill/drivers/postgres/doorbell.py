@@ -63,11 +63,17 @@ class PostgresDoorbell(LocalDoorbell):
         self._state = threading.Condition()
         self._outgoing: dict[str, None] = {}
         self._heard = False
+        self._missed = False
+        """Whether something may have been rung while nobody listened."""
         self._closed = False
         self._thread: threading.Thread | None = None
         self._wake = os.pipe()
         os.set_blocking(self._wake[0], False)
         os.set_blocking(self._wake[1], False)
+
+    def listened(self) -> bool:
+        """Someone in another process may always listen."""
+        return not self._closed
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens, here at once and elsewhere soon."""
@@ -91,7 +97,8 @@ class PostgresDoorbell(LocalDoorbell):
         bell = super().listen(topics)
         self._run_thread()
         with self._state:
-            self._state.wait_for(lambda: self._heard or self._closed, _CONFIRMED)
+            if not self._state.wait_for(lambda: self._heard or self._closed, _CONFIRMED):
+                self._missed = True
         return bell
 
     def close(self) -> None:
@@ -140,7 +147,7 @@ class PostgresDoorbell(LocalDoorbell):
                 except (psycopg.Error, OSError) as fault:
                     self._tell(fault)
                 finally:
-                    self._heard = False
+                    self._heard, self._missed = False, True
                     link.close()
             if not self._closed:
                 with self._state:
@@ -173,8 +180,10 @@ class PostgresDoorbell(LocalDoorbell):
             )
         with self._state:
             self._heard = True
+            missed, self._missed = self._missed, False
             self._state.notify_all()
-        self.ring_all()
+        if missed:
+            self.ring_all()
         self._pass_on(link, deaf=not heard)
 
     def _pass_on(self, link: Link, *, deaf: bool) -> None:

@@ -8,11 +8,11 @@ from typing import Final
 from oxmill.drivers.postgres.address import parse
 from oxmill.drivers.postgres.claiming import PostgresClaiming
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell
-from oxmill.drivers.postgres.enqueueing import PostgresEnqueueing
 from oxmill.drivers.postgres.findings import Mode
 from oxmill.drivers.postgres.installing import PostgresInstalling
 from oxmill.drivers.postgres.settling import PostgresSettling
 from oxmill.drivers.postgres.transport import PostgresTransport
+from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
@@ -54,7 +54,7 @@ def open_postgres(
         url=address.shown,
         capabilities=able,
         installing=PostgresInstalling(address, mode, clock),
-        enqueueing=PostgresEnqueueing(bounds, able),
+        enqueueing=SqlEnqueueing(bounds, able),
         claiming=PostgresClaiming(bounds),
         settling=PostgresSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),

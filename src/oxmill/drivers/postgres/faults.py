@@ -71,27 +71,33 @@ def translated(error: Exception, shown: str, *, writing: bool) -> OxmillError | 
         return BadInput(f"something given cannot be stored: {error}. Nothing was written")
     if not isinstance(error, psycopg.Error):
         return error
-    state = error.sqlstate
-    said = str(error).strip().partition("\n")[0]
-    if state is None:
-        if any(words in said for words in _FULL):
-            kind, remedy = _MEANINGS["53300"]
-            return kind(f"{shown}: {said}. {remedy}")
-        if writing:
-            return OutcomeUnknown(
-                f"{shown}: {said}. The connection broke before the answer came; repeating the call "
-                f"with the same ids is safe"
-            )
-        return StoreUnavailable(f"{shown}: {said}. Nothing was written; try again")
+    said = f"{shown}: {str(error).strip().partition(chr(10))[0]}"
+    if error.sqlstate is None:
+        return _cut_off(said, writing=writing)
+    kind, remedy = _meaning(error.sqlstate)
+    return kind(f"{said} ({error.sqlstate}). {remedy}")
+
+
+def _cut_off(said: str, *, writing: bool) -> StoreError:
+    """The server did not say what happened."""
+    if any(words in said for words in _FULL):
+        kind, remedy = _MEANINGS["53300"]
+        return kind(f"{said}. {remedy}")
+    if writing:
+        return OutcomeUnknown(
+            f"{said}. The connection broke before the answer came; repeating the call with the same "
+            f"ids is safe"
+        )
+    return StoreUnavailable(f"{said}. Nothing was written; try again")
+
+
+def _meaning(state: str) -> tuple[type[StoreError], str]:
+    if state in _CONTESTED:
+        return StoreUnavailable, "Others were faster each time; try again"
     for length in (5, 3, 2):
         if state[:length] in _MEANINGS:
-            kind, remedy = _MEANINGS[state[:length]]
-            return kind(f"{shown}: {said} ({state}). {remedy}")
-    if state in _CONTESTED:
-        return StoreUnavailable(
-            f"{shown}: {said} ({state}). Others were faster each time; try again"
-        )
-    return StoreError(f"{shown}: {said} ({state}). Nothing was written")
+            return _MEANINGS[state[:length]]
+    return StoreError, "Nothing was written"
 
 
 def _unstorable(error: Exception) -> bool:

@@ -12,10 +12,12 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
+from oxmill.drivers.postgres.arriving import answers_of, batch_of
 from oxmill.drivers.postgres.statements import Text, statement
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.steps import (
     Draw,
+    Fresh,
     Look,
     Many,
     Now,
@@ -25,6 +27,7 @@ from oxmill.drivers.sql.steps import (
     Tallied,
     Whole,
 )
+from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
@@ -92,6 +95,8 @@ class _Session:
         match step:
             case Call():
                 return (yield self._call(step))
+            case Fresh():
+                return (yield from self._store(step.jobs))
             case Statement():
                 return (yield from self._rows(step))
             case Many():
@@ -121,6 +126,10 @@ class _Session:
         at = None if self._clock is None else self._clock()
         values = [at if word == "at" else step.parameters[word] for word in text.names]
         return Query(text, values, alone=step.alone, conflicts=step.conflicts)
+
+    def _store(self, jobs: Sequence[NewJob]) -> Queries[tuple[Enqueued, ...] | None]:
+        rows = yield self._call(Call("enqueue", batch_of(jobs), conflicts=True))
+        return None if rows is None else answers_of(jobs, rows[0][0])
 
     def _now(self) -> Queries[Micros]:
         if self._clock is not None:

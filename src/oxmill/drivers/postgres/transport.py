@@ -111,16 +111,16 @@ class PostgresTransport:
 
     def _leave(self, link: Link, performance: Performance, error: BaseException) -> None:
         """Put a connection away after an error, without the transaction that was open."""
-        try:
-            if isinstance(error, psycopg.Error) and is_broken(error):
-                raise error
-            performance.roll_back()
-            if link.connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                raise error
-        except BaseException:  # noqa: BLE001 - whatever it was, the first error is the one to tell
-            self._pool.drop(link)
-        else:
+        usable = not (isinstance(error, psycopg.Error) and is_broken(error))
+        if usable:
+            try:
+                performance.roll_back()
+            except Exception:  # noqa: BLE001 - the first error is the one to tell
+                usable = False
+        if usable and link.idle:
             self._pool.give_back(link)
+        else:
+            self._pool.drop(link)
 
     def _install(self) -> None:
         with self._installing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from oxmill.drivers.sql.arriving import due_of
 from oxmill.drivers.sql.rows import Standing, extras_of
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Holding, Keys
@@ -18,11 +19,6 @@ from oxmill.model.value import Micros
 
 REFUSED = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 Content = tuple[str, str, bytes]
-
-
-def due_of(job: NewJob, now: Micros) -> Micros:
-    """When a new job falls due."""
-    return now + job.delay if job.run_at is None else job.run_at
 
 
 def standing_of(job: NewJob, seq: int, now: Micros) -> Standing:

@@ -81,10 +81,9 @@ class SqlScheduling:
         info = _info(rows[0]) if rows else None
         if info is None or info.paused or info.next_at != request.expected:
             return Fired(won=False)
-        now = yield from ask(NOW)
         answers: list[Enqueued] = []
         for job in request.jobs:
-            answers += yield from take_in((job,), now)
+            answers += yield from take_in((job,))
         advance = {
             "name": request.name,
             "next_at": request.next_at,

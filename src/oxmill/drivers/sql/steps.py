@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar, cast
 
+from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps
 
@@ -70,6 +71,16 @@ class Many(Step[int]):
         self.rows = rows
 
 
+class Fresh(Step[tuple[Enqueued, ...] | None]):
+    """Store new jobs of which none has a unique key: the usual case, by the shortest way the store
+    has. If the id of any of them is taken nothing is stored, and the reply is `None`."""
+
+    __slots__ = ("jobs",)
+
+    def __init__(self, jobs: Sequence[NewJob]) -> None:
+        self.jobs = jobs
+
+
 class Draw(Step[Sequence[int]]):
     """Draw so many numbers, ascending and never drawn before: of arrival, or places at the end of the
     line."""
@@ -114,12 +125,20 @@ class Whole(Step[T]):
 class Start(Generic[T]):
     """How an operation is started: undivided, or step by step by who performs nothing beside it."""
 
-    __slots__ = ("_method", "_owner", "_request")
+    __slots__ = ("_method", "_owner", "_request", "shortcut")
 
-    def __init__(self, method: Callable[[Any, Any], Steps[T]], owner: Any, request: Any) -> None:
+    def __init__(
+        self,
+        method: Callable[[Any, Any], Steps[T]],
+        owner: Any,
+        request: Any,
+        shortcut: Step[T | None] | None = None,
+    ) -> None:
         self._method = method
         self._owner = owner
         self._request = request
+        self.shortcut = shortcut
+        """A step that may do it all: unless its reply is `None`, that is the answer."""
 
     def __call__(self) -> Steps[T]:
         """All of them as one step."""

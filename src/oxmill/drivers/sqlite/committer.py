@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from oxmill.drivers.sqlite.checkpoint import Checkpointer
 from oxmill.drivers.sqlite.faults import is_broken, is_busy, translated, unstorable
@@ -18,11 +18,16 @@ from oxmill.drivers.sqlite.turns import Turn, deliver
 from oxmill.drivers.sqlite.turnstile import Turnstile
 from oxmill.errors import OxmillError
 from oxmill.model.value import Micros
+from oxmill.store.plan import Plan
+
+T = TypeVar("T")
 
 _log = logging.getLogger("oxmill.sqlite")
 
 PATIENCE: Final = 10.0
 """Seconds to wait for other processes before giving up."""
+_LOOK_EVERY: Final = 8
+"""Commits after which the length of the log is looked at: two system calls."""
 
 
 class Committer:
@@ -43,7 +48,8 @@ class Committer:
     def start_anew(self) -> None:
         """Forget the connection without closing it; after a fork it is the parent's."""
         self.session: Session | None = None
-        self.turnstile = Turnstile(self.checkpointer.place.path)
+        self._commits = 0
+        self.turnstile = Turnstile(self.checkpointer.place.lock)
 
     @property
     def is_open(self) -> bool:
@@ -62,6 +68,20 @@ class Committer:
         self._drop_connection()
         self.turnstile.close()
 
+    def perform(self, plan: Plan[T]) -> T:
+        """One plan in a transaction of its own. If it fails nothing was written, unless the error
+        says that this is not known."""
+        try:
+            session = self._begun()
+        except sqlite3.Error as error:
+            raise translated(error, self.path) from error
+        try:
+            answer = self._finish(session, plan)
+        finally:
+            self.turnstile.leave()
+        self._tend_log()
+        return answer
+
     def commit(self, line: deque[Turn]) -> None:
         """Perform everything in line as one transaction, or each in one of its own, and tell the
         callers. The line is emptied when the transaction has begun, so the group is as large as it
@@ -73,9 +93,11 @@ class Committer:
             return
         group = _take(line)
         try:
-            if not self._together(session, group):
+            if len(group) == 1:
+                self._alone(session, group[0])
+            elif not self._together(session, group):
                 for turn in group:
-                    self._alone(turn)
+                    self._apart(turn)
                     deliver([turn])
         except BaseException:
             self._give_back(group, line)
@@ -86,36 +108,21 @@ class Committer:
         self._tend_log()
 
     def _together(self, session: Session, group: list[Turn]) -> bool:
-        """Perform and commit a group in the transaction that was begun; whether it is settled. A
-        single turn always is, if only by its error."""
-        alone = len(group) == 1
-        committing = False
+        """Perform and commit a group in the transaction that was begun; if not all of it can be,
+        nothing of it is."""
         try:
             for turn in group:
                 if not self._perform(session, turn):
                     session.rollback()
-                    return alone
-            committing = True
+                    return False
             session.commit()
         except sqlite3.Error as error:
             self._recover(error)
-            if alone:
-                group[0].error = translated(error, self.path, committing=committing)
-            return alone
+            return False
         return True
 
-    def _alone(self, turn: Turn) -> None:
-        """Perform one turn in a transaction of its own, so that its failure is its own."""
-        try:
-            session = self._opened()
-            self._begin(session)
-        except (sqlite3.Error, OxmillError) as error:
-            turn.error = self._told(error)
-        else:
-            self._together(session, [turn])
-
     def _perform(self, session: Session, turn: Turn) -> bool:
-        """Perform one turn in the open transaction; whether what there is may be committed."""
+        """Perform one turn of a group; whether what there is may be committed."""
         turn.answer = turn.error = None
         before = session.connection.total_changes
         try:
@@ -126,6 +133,41 @@ class Committer:
             turn.error = unstorable(error)
             return session.connection.total_changes == before
         return True
+
+    def _apart(self, turn: Turn) -> None:
+        """Perform one turn in a transaction of its own, so that its failure is its own."""
+        turn.answer = turn.error = None
+        try:
+            session = self._opened()
+            self._begin(session)
+        except (sqlite3.Error, OxmillError) as error:
+            turn.error = self._told(error)
+        else:
+            self._alone(session, turn)
+
+    def _alone(self, session: Session, turn: Turn) -> None:
+        try:
+            turn.answer = self._finish(session, turn.plan)
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
+            turn.error = error
+
+    def _finish(self, session: Session, plan: Plan[T]) -> T:
+        """Perform and commit one plan in the transaction that was begun, or undo it."""
+        try:
+            answer = session.perform(plan)
+            session.commit()
+        except sqlite3.Error as error:
+            refused = translated(error, self.path, committing=session.committing)
+            self._recover(error)
+            raise refused from error
+        except BaseException as error:
+            if not session.committed:
+                session.rollback()
+            told = unstorable(error)
+            if told is error:
+                raise
+            raise told from error
+        return answer
 
     def _refuse(self, group: list[Turn], error: sqlite3.Error | OxmillError) -> None:
         for turn in group:
@@ -148,7 +190,7 @@ class Committer:
 
     def _begun(self) -> Session:
         """The session with a write transaction open, and the turnstile passed."""
-        session = self._opened()
+        session = self.session or self._opened()
         self.turnstile.enter(PATIENCE)
         try:
             self._begin(session)
@@ -161,14 +203,13 @@ class Committer:
 
     def _begin(self, session: Session) -> None:
         """Each try waits as long as the busy timeout: programs of others pass no turnstile."""
-        for last in (False, True):
-            try:
-                session.begin()
-                return
-            except sqlite3.OperationalError as error:
-                if last or not is_busy(error):
-                    raise
-                time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
+        try:
+            session.begin()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
+            session.begin()
 
     def _opened(self) -> Session:
         if self.session is None:
@@ -201,8 +242,9 @@ class Committer:
 
     def _tend_log(self) -> None:
         """Nobody waits for this any more, so nobody is told of a failure but the log."""
+        self._commits += 1
         session = self.session
-        if session is None or not self.checkpointer.due():
+        if self._commits % _LOOK_EVERY or session is None or not self.checkpointer.due():
             return
         try:
             self.turnstile.enter(PATIENCE)

@@ -38,6 +38,11 @@ class Place:
         return self.version < WAL_RESET_FIXED and release < carried
 
     @property
+    def lock(self) -> Path:
+        """The file beside it by which writers take turns."""
+        return self.path.with_name(self.path.name + "-lock")
+
+    @property
     def log(self) -> Path:
         """The write-ahead log beside the file."""
         return self.path.with_name(self.path.name + "-wal")

@@ -19,6 +19,7 @@ from typing import Final
 from oxmill.drivers.sqlite.connection import Place, connect
 from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.peers import Ear, Peers, meeting_place
+from oxmill.drivers.sqlite.roll import Roll
 from oxmill.store.bells import LocalBell, LocalDoorbell
 
 _log = logging.getLogger("oxmill.sqlite")
@@ -160,7 +161,12 @@ class SqliteDoorbell(LocalDoorbell):
         self._listener: Listener | None = None
         self._outbox: dict[asyncio.AbstractEventLoop, set[str]] = {}
         """Topics that other processes hear of before the loop's next turn is over."""
-        self._peers = Peers(meeting_place(self._place.path)) if self._sockets else None
+        self._roll = Roll(self._place.lock)
+        self._peers = Peers(meeting_place(self._place.path), self._roll) if self._sockets else None
+
+    def listened(self) -> bool:
+        """Whether anyone listens, here or in another process."""
+        return bool(self._bells) or (self._peers is not None and self._peers.there())
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens to one of the topics, here and elsewhere."""
@@ -218,12 +224,13 @@ class SqliteDoorbell(LocalDoorbell):
             listener.stop()
         if self._peers is not None:
             self._peers.close()
+        self._roll.close()
 
     def _new_ear(self, letters: str) -> Ear | None:
         if not self._sockets:
             return None
         try:
-            return Ear(meeting_place(self._place.path), letters)
+            return Ear(meeting_place(self._place.path), letters, self._roll)
         except OSError as error:
             _log.info("the doorbell of %s falls back to polling: %s", self._place.path, error)
             return None

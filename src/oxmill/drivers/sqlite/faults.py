@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final
+from typing import Final, TypeVar
 
 from oxmill.errors import (
     BadInput,
@@ -13,6 +13,8 @@ from oxmill.errors import (
     StoreRefused,
     StoreUnavailable,
 )
+
+E = TypeVar("E", bound=BaseException)
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT})
 _BROKEN: Final = frozenset(
@@ -43,7 +45,7 @@ def is_broken(error: sqlite3.Error) -> bool:
     return primary_code(error) in _BROKEN
 
 
-def unstorable(error: Exception) -> Exception:
+def unstorable(error: E) -> E | BadInput:
     """The error for a parameter that SQLite cannot hold; other errors as they are."""
     match error:
         case UnicodeEncodeError(object=text):

@@ -8,17 +8,16 @@ import secrets
 import socket
 import stat
 import tempfile
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from oxmill.drivers.sqlite.roll import UNKNOWN, Roll
+
 _LONGEST_PATH: Final = 100
 """Names of unix sockets are short on every system."""
 _LONGEST_NUDGE: Final = 4_000
-_GRAIN: Final = 50_000_000
-"""Nanoseconds. A folder that changed so recently may change again without its time changing."""
 
 
 def meeting_place(database: Path) -> Path:
@@ -43,7 +42,8 @@ class Ear:
     """The socket on which this process is nudged. Its name tells what it wants to hear of: the
     first letters of topics."""
 
-    def __init__(self, folder: Path, letters: str) -> None:
+    def __init__(self, folder: Path, letters: str, roll: Roll) -> None:
+        self._roll = roll
         self._stem = folder / f"{os.getpid():x}-{secrets.token_hex(4)}"
         self._letters = letters
         if len(os.fsencode(self.path)) > _LONGEST_PATH:
@@ -62,6 +62,7 @@ class Ear:
                 raise OSError(f"{folder} belongs to someone else or is open to others")
             try:
                 self.socket.bind(os.fspath(self.path))
+                self._roll.turn()
                 return
             except FileNotFoundError:  # whoever left last has just removed the folder
                 if last:
@@ -78,6 +79,7 @@ class Ear:
         if wanted != self._letters:
             before, self._letters = self.path, wanted
             before.rename(self.path)
+            self._roll.turn()
 
     def hear(self) -> list[str] | None:
         """The topics of all nudges that have come; `None` if one of them named none."""
@@ -102,11 +104,16 @@ class Ear:
 class Peers:
     """Everyone else's ears."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, roll: Roll) -> None:
         self._folder = folder
+        self._roll = roll
         self._socket: socket.socket | None = None
-        self._seen = -1
+        self._seen = UNKNOWN
         self._names: list[str] = []
+
+    def there(self) -> bool:
+        """Whether there is anybody."""
+        return bool(self._listed())
 
     def nudge(self, topics: Iterable[str], own: Ear | None) -> None:
         """Send the topics to whoever wants to hear of such. Never blocks and never raises."""
@@ -128,15 +135,14 @@ class Peers:
             sender.close()
 
     def _listed(self) -> list[str]:
-        """The names in the folder, read again only when it has changed."""
-        try:
-            changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - on the path of every enqueue
-            if changed != self._seen:
-                self._names = os.listdir(self._folder)  # noqa: PTH208
-                settled = time.time_ns() - changed > _GRAIN
-                self._seen = changed if settled else -1
-        except OSError:
-            self._seen, self._names = -1, []
+        """The names in the folder, read again only when someone has come."""
+        mark = self._roll.mark()
+        if mark == UNKNOWN or mark != self._seen:
+            self._seen = mark
+            try:
+                self._names = os.listdir(self._folder)  # noqa: PTH208 - names are enough
+            except OSError:  # nobody has ever listened, or nobody does any more
+                self._names = []
         return self._names
 
     def _send(self, nudge: bytes, name: str) -> None:
@@ -149,4 +155,4 @@ class Peers:
         except ConnectionRefusedError:  # its process is gone without a good-bye
             path.unlink(missing_ok=True)
         except OSError:  # it has just left, or has more nudges than it can read: both are fine
-            self._seen = -1
+            self._seen = UNKNOWN

@@ -7,11 +7,13 @@ reads the counter at most once and writes all counts once.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from oxmill.drivers.sql.arriving import arrivals, labels_of
 from oxmill.drivers.sql.steps import (
     Draw,
+    Fresh,
     Look,
     Many,
     Now,
@@ -22,12 +24,16 @@ from oxmill.drivers.sql.steps import (
     Whole,
 )
 from oxmill.drivers.sqlite.statements import positional_text, statement_text
+from oxmill.model.job import Enqueued
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
 
 _SEQ = ("", "seq")
+_INSERT = positional_text("insert_job")
+_UNDO = positional_text("undo_drawn")
+_LABEL = positional_text("add_fields")
 
 
 class Session:
@@ -35,11 +41,11 @@ class Session:
 
     __slots__ = (
         "_clock",
-        "_committing",
         "_counts",
         "_last",
         "_sure",
         "_version",
+        "committing",
         "connection",
     )
 
@@ -53,29 +59,30 @@ class Session:
         """What the database looked like then; another connection's commit changes it."""
         self._sure = False
         """Whether `_last` is known to be right in this transaction."""
-        self._committing = False
+        self.committing = False
+        """Whether the end of the transaction begun last was asked for."""
 
     @property
     def committed(self) -> bool:
         """Whether the transaction begun last was committed."""
-        return self._committing and not self.connection.in_transaction
+        return self.committing and not self.connection.in_transaction
 
     def begin(self) -> None:
         """Open a transaction that no other writer can get in between of."""
-        self._sure = self._committing = False
+        self._sure = self.committing = False
         self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Write down the counts and make everything last."""
         self.flush()
-        self._committing = True
+        self.committing = True
         self.connection.execute("COMMIT")
 
     def rollback(self) -> None:
         """Forget everything since `begin`."""
         self._counts.clear()
         self._version = None
-        self._sure = self._committing = False
+        self._sure = self.committing = False
         self.connection.rollback()
 
     def flush(self) -> None:
@@ -90,7 +97,13 @@ class Session:
     def perform(self, plan: Plan[T]) -> T:
         """Perform a plan, inside whatever transaction is open."""
         start = plan.start
-        steps: Steps[T] = start.steps() if isinstance(start, Start) else start()
+        if not isinstance(start, Start):
+            return self._follow(start())
+        if start.shortcut is not None:
+            answer = self._reply(start.shortcut)
+            if answer is not None:
+                return cast("T", answer)
+        steps: Steps[T] = start.steps()
         return self._follow(steps)
 
     def _follow(self, steps: Steps[T]) -> T:
@@ -105,16 +118,19 @@ class Session:
     def _reply(self, step: Step[Any]) -> Any:
         reply: Any = None
         match step:
+            case Fresh():
+                reply = self._store(step)
             case Statement():
                 reply = self._rows(step)
             case Many():
-                reply = self._many(step)
+                reply = self._run(positional_text(step.name), step.rows)
             case Tallied():
-                self._add(step)
+                self._add(step.changes)
             case Now():
                 reply = self._clock()
             case Draw():
-                reply = self._draw(step.n)
+                first = self._draw(step.n)
+                reply = range(first, first + step.n)
             case Whole():
                 reply = self._follow(step.start())
             case Together():
@@ -131,15 +147,26 @@ class Session:
         # Always fetch everything: a statement left half-read would keep its locks.
         return self.connection.execute(statement_text(step.name), step.parameters).fetchall()
 
-    def _many(self, step: Many) -> int:
-        text, rows = positional_text(step.name), step.rows
+    def _run(self, text: str, rows: Sequence[tuple[Any, ...]]) -> int:
         if len(rows) == 1:
             return self.connection.execute(text, rows[0]).rowcount
         return self.connection.executemany(text, rows).rowcount
 
-    def _add(self, step: Tallied) -> None:
+    def _store(self, step: Fresh) -> tuple[Enqueued, ...] | None:
+        jobs = step.jobs
+        first = self._draw(len(jobs))
+        rows, answers, counts = arrivals(jobs, first, self._clock())
+        if self._run(_INSERT, rows) < len(rows):
+            self.connection.execute(_UNDO, (first, first + len(rows) - 1))
+            return None
+        if found := labels_of(rows):
+            self._run(_LABEL, found)
+        self._add(counts)
+        return answers
+
+    def _add(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
         counts = self._counts
-        for key, (n, total) in step.changes.items():
+        for key, (n, total) in changes.items():
             there = counts.get(key)
             if there is None:
                 counts[key] = [n, total]
@@ -147,14 +174,15 @@ class Session:
                 there[0] += n
                 there[1] += total
 
-    def _draw(self, n: int) -> range:
+    def _draw(self, n: int) -> int:
+        """The first of so many numbers that were never drawn before."""
         if not self._sure:
             self._make_sure()
         first = self._last + 1
         self._last += n
         there = self._counts.setdefault(_SEQ, [0, 0])
         there[0] += n
-        return range(first, first + n)
+        return first
 
     def _make_sure(self) -> None:
         """Read the counter, unless nobody else can have changed it since the last time."""

@@ -16,7 +16,7 @@ from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.migrating import migrate
 from oxmill.drivers.sqlite.reader import Readers
 from oxmill.drivers.sqlite.session import perform
-from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn
+from oxmill.drivers.sqlite.turns import AsyncTurn
 from oxmill.drivers.sqlite.writer import Writer
 from oxmill.errors import WrongContext
 from oxmill.model.value import Micros
@@ -48,11 +48,7 @@ class SqliteTransport:
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
         if plan.writes:
-            turn = BlockingTurn(plan)
-            self._writer.lead(turn)
-            if turn.error is not None:
-                raise turn.error
-            return cast("T", turn.answer)
+            return self._writer.perform(plan)
         if isinstance(plan.request, Version | Check):
             return self._look(plan)
         return self._readers.run(plan)

@@ -46,13 +46,18 @@ class Turn:
 
 
 class BlockingTurn(Turn):
-    """The turn of a thread that waits for it."""
+    """The turn of a thread that waits for it. Who finds the writer free needs no signal."""
 
     __slots__ = ("signal",)
 
     def __init__(self, plan: Plan[Any]) -> None:
         super().__init__(plan)
-        self.signal = Signal()
+        self.signal: Signal | None = None
+
+    def wake(self) -> None:
+        """Have the thread look again, if it waits."""
+        if self.signal is not None:
+            self.signal.give()
 
 
 class AsyncTurn(Turn):
@@ -74,7 +79,7 @@ def deliver(turns: Iterable[Turn]) -> None:
         if isinstance(turn, AsyncTurn):
             loops.setdefault(turn.loop, []).append(turn)
         elif isinstance(turn, BlockingTurn):
-            turn.signal.give()
+            turn.wake()
     for loop, waiting in loops.items():
         try:
             loop.call_soon_threadsafe(_resolve, waiting)

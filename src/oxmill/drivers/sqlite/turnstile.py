@@ -28,8 +28,8 @@ _SHORTEST: Final = 0.000_05
 class Turnstile:
     """Lets one writer through at a time, over all processes that use the file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path.with_name(path.name + "-lock")
+    def __init__(self, lock_file: Path) -> None:
+        self._path = lock_file
         self._handle: int | None = None
         self._entered = 0
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from oxmill.drivers.sqlite.committer import Committer
 from oxmill.drivers.sqlite.turns import AsyncTurn, BlockingTurn, Signal, Turn
 from oxmill.errors import StoreUnavailable
+from oxmill.store.plan import Plan
+
+T = TypeVar("T")
 
 _LOOK_AGAIN: Final = 1.0
 """Seconds after which a waiting thread looks for itself whether it should lead."""
@@ -35,13 +38,31 @@ class Writer:
 
     # --- callers -------------------------------------------------------------------------------
 
-    def lead(self, turn: BlockingTurn) -> None:
-        """Perform this turn, in this thread if the writer is free; return when it is done."""
+    def perform(self, plan: Plan[T]) -> T:
+        """Perform a plan and give its answer: at once and in this thread if the writer is free."""
+        if not self._line and self._lock.acquire(blocking=False):
+            try:
+                self._refuse_closed()
+                return self.committer.perform(plan)
+            finally:
+                self._lock.release()
+                self._hand_on()
+        turn = BlockingTurn(plan)
+        self._line_up(turn)
+        if turn.error is not None:
+            raise turn.error
+        return cast("T", turn.answer)
+
+    def _line_up(self, turn: BlockingTurn) -> None:
+        """Wait until this turn is done, or lead."""
         self._enter(turn)
         try:
             while not turn.done:
                 if self._lock.acquire(blocking=False):
                     self._lead()
+                elif turn.signal is None:
+                    # From here on whoever holds the lock can wake us; it may have just let go.
+                    turn.signal = Signal()
                 else:
                     turn.signal.wait(_LOOK_AGAIN)
         except BaseException:
@@ -114,12 +135,14 @@ class Writer:
 
     def _hand_on(self) -> None:
         """Whoever came while the lock was held found it taken, so see that someone leads."""
+        if not self._line:
+            return
         try:
             first = self._line[0]
-        except IndexError:
+        except IndexError:  # someone else leads by now
             return
         if isinstance(first, BlockingTurn):
-            first.signal.give()
+            first.wake()
         else:
             self._summon()
 

@@ -1,0 +1,88 @@
+"""New jobs as rows: what is written for each, and what the caller is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from oxmill.drivers.sql.rows import extras_in, extras_of, labels
+from oxmill.model.job import Enqueued, NewJob, Verdict
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+
+Row = tuple[Any, ...]
+
+_SCHEDULED, _WAITING = State.SCHEDULED, State.WAITING
+# Plain strings are bound several times as fast as members of an enumeration.
+_PLAIN = {state: state.value for state in State}
+
+
+class Arrivals(NamedTuple):
+    """A batch of jobs of which none was there."""
+
+    rows: list[Row]
+    """The parameters of `insert_job`."""
+    answers: tuple[Enqueued, ...]
+    counts: dict[tuple[str, str], list[int]]
+    """By how much (queue, state) changes, as the tally has it."""
+
+
+def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
+    """These jobs with their numbers of arrival, which are their places in line too."""
+    rows: list[Row] = []
+    answers: list[Enqueued] = []
+    counts: dict[tuple[str, str], list[int]] = {}
+    for seq, job in enumerate(jobs, first):
+        due_at = due_of(job, now)
+        state = _SCHEDULED if due_at > now else _WAITING
+        rows.append(row_of(job, seq, now, (state, due_at, None)))
+        answers.append(Enqueued(id=job.id, verdict=Verdict.CREATED, state=state))
+        key = (job.queue, _PLAIN[state])
+        count = counts.get(key)
+        if count is None:
+            counts[key] = [1, 0]
+        else:
+            count[0] += 1
+    return Arrivals(rows, tuple(answers), counts)
+
+
+def due_of(job: NewJob, now: Micros) -> Micros:
+    """When a new job falls due."""
+    return now + job.delay if job.run_at is None else job.run_at
+
+
+def row_of(job: NewJob, seq: int, now: Micros, standing: tuple[State, Micros, str | None]) -> Row:
+    """The parameters of `insert_job`."""
+    state, due_at, reason = standing
+    expires_at = None if job.expires_in is None else now + job.expires_in
+    return (seq, job.id, seq, now, reason, *content_of(job, state, due_at, expires_at))
+
+
+def content_of(job: NewJob, state: State, due_at: Micros, expires_at: Micros | None) -> Row:
+    """What a new job says, in the order in which `insert_job` and `replace_content` take it."""
+    unique = job.unique
+    return (
+        job.queue,
+        job.task,
+        _PLAIN[state],
+        job.priority,
+        due_at,
+        expires_at,
+        job.max_attempts,
+        job.crash_limit,
+        job.keep,
+        None if unique is None else unique.key,
+        job.group,
+        extras_of(job),
+        job.payload,
+    )
+
+
+def labels_of(rows: Sequence[Row]) -> list[Row]:
+    """By what new jobs are found: the parameters of `add_fields`."""
+    return [
+        label
+        for row in rows
+        if (text := row[-2]) is not None
+        for label in labels(extras_in(text), row[0])
+    ]
