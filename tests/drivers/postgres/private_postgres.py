@@ -185,6 +185,10 @@ def clean_url():
         [schema],
     )
     wipe = [f"DELETE FROM {schema}.{name}" for (name,) in tables]
+    if wipe:
+        wipe += [
+            f"ALTER SEQUENCE {schema}.{name} RESTART" for name in ("numbers", "events_seq_seq")
+        ]
     _wiper().execute("; ".join(wipe) or "SELECT 1")
     return f"{shared_server().url}?schema={schema}"
 

@@ -67,6 +67,7 @@ class PostgresDoorbell(LocalDoorbell):
         """Whether something may have been rung while nobody listened."""
         self._closed = False
         self._thread: threading.Thread | None = None
+        self._inbox: list[str] = []
         self._wake = os.pipe()
         os.set_blocking(self._wake[0], False)
         os.set_blocking(self._wake[1], False)
@@ -164,14 +165,18 @@ class PostgresDoorbell(LocalDoorbell):
 
     def _attend(self, link: Link) -> None:
         """Listen, see that we hear ourselves, then pass rings on both ways."""
+        # What arrives together with the answer to a query is given to the handler.
+        self._inbox.clear()
+        link.connection.add_notify_handler(lambda notice: self._inbox.append(notice.payload))
         link.say(f"LISTEN {self.channel}")
         echo = f"?{random.getrandbits(64):016x}"
         self._notify(link, echo)
         deadline = time.monotonic() + _ECHO
         heard = False
         while not heard and not self._closed and (left := deadline - time.monotonic()) > 0:
-            self._sleep(link, left)
             heard = echo in self._hear(link)
+            if not heard:
+                self._sleep(link, left)
         if not heard and not self._closed:
             _log.warning(
                 "notifications do not come through (a pooler in transaction mode?); polling every "
@@ -218,7 +223,7 @@ class PostgresDoorbell(LocalDoorbell):
         """Ring for what has arrived."""
         pgconn = link.connection.pgconn
         pgconn.consume_input()
-        messages: list[str] = []
+        messages, self._inbox = self._inbox, []
         while (notice := pgconn.notifies()) is not None:
             messages.append(notice.extra.decode())
         for message in messages:
