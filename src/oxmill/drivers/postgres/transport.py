@@ -15,7 +15,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import psycopg
 
@@ -38,6 +38,8 @@ _TRIES: Final = 12
 """How often a plan is performed that others get in the way of."""
 _PAUSE: Final = 0.002
 _LONGEST: Final = 0.25
+_MOMENT: Final = 1.0
+"""Seconds that a cancelled caller waits for the end of its plan."""
 
 
 class PostgresTransport:
@@ -70,14 +72,25 @@ class PostgresTransport:
         raise StoreUnavailable(f"{self._address.shown}: others were faster each time; try again")
 
     async def arun(self, plan: Plan[T]) -> T:
-        """The same without blocking the event loop."""
+        """The same without blocking the event loop. A caller that is cancelled while its plan is under
+        way waits a moment for its end, so that what it does next comes after it."""
         threads = self._threads
         if threads is None:
             with self._installing:
                 if self._threads is None:
                     self._threads = ThreadPoolExecutor(self._address.pool, "oxmill-postgres")
                 threads = self._threads
-        return await asyncio.get_running_loop().run_in_executor(threads, self.run, plan)
+        begun = threads.submit(self.run, plan)
+        ending = asyncio.wrap_future(begun)
+        try:
+            return await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            if not begun.cancel():
+                await asyncio.wait([ending], timeout=_MOMENT)
+            raise
+        finally:
+            # Nobody may be left to hear of an error.
+            ending.add_done_callback(_heard)
 
     def close(self) -> None:
         """Finish what was accepted, then let go of all connections."""
@@ -148,6 +161,11 @@ class PostgresTransport:
             self._inherited.append(link)
         self._pool.start_anew()
         self._start_anew()
+
+
+def _heard(ending: asyncio.Future[Any]) -> None:
+    if not ending.cancelled():
+        ending.exception()
 
 
 _live: Final[weakref.WeakSet[PostgresTransport]] = weakref.WeakSet()
