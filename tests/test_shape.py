@@ -36,6 +36,8 @@ OPTIONAL = {
     "hypothesis": {"oxmill.testing"},
     "redis": {"oxmill.drivers.redis"},
     "hiredis": {"oxmill.drivers.redis"},
+    "psycopg": {"oxmill.drivers.postgres"},
+    "pymysql": {"oxmill.drivers.mysql"},
 }
 
 LONG_FUNCTIONS: dict[str, str] = {}

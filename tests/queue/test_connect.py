@@ -39,7 +39,8 @@ def test_a_sqlite_url_without_a_file_is_refused(url):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://u:secret@h/db", r"oxmill\[postgres\]"),
+        ("postgresql://u:secret@h/db?schema=No", "lower-case"),
+        ("postgresql://u:secret@h/db?timeout=never", "not a number"),
         ("mysql://h/db", r"oxmill\[mysql\]"),
         ("nonsense://h", "no store for the scheme 'nonsense'"),
         ("jobs.db", "has no scheme"),

@@ -1,0 +1,130 @@
+-- At most `most` waiting jobs of the open ones among these queues go out under a lease, each to this
+-- holder only, best rank first. Jobs that are due join the line before, `bound` of them per queue.
+-- If `tending` and a lease has lapsed or a job expired, nothing is granted and the caller must see
+-- to those first: that takes rules which are not written here.
+-- Result: the columns of a lease, one row per job; then one row without a job: now, next_due, and
+-- whether there is something to tend to.
+CREATE OR REPLACE FUNCTION oxmill.claim(
+    wanted text[], most integer, length bigint, holder text, mark bigint, at bigint,
+    bound integer, tending boolean
+) RETURNS TABLE (
+    seq bigint, id text, queue text, task text, payload bytea, attempt integer, priority integer,
+    failures integer, crashes integer, max_attempts integer, enqueued_at bigint, group_name text,
+    extras text, progress bytea, unique_key text, now bigint, next_due bigint, tend boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET jit = off
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    moment bigint := oxmill.clock(at);
+    opened text[];
+    keyed text[];
+    taken bigint[];
+    soonest bigint;
+BEGIN
+    IF tending AND (
+        EXISTS (
+            SELECT 1 FROM oxmill.jobs AS j
+            WHERE j.state = 'running' AND j.queue = ANY (wanted) AND j.lease_until <= moment
+        )
+        OR EXISTS (
+            SELECT 1 FROM oxmill.jobs AS j
+            WHERE
+                j.expires_at IS NOT NULL AND j.attempt = 0
+                AND j.state IN ('held', 'scheduled', 'waiting')
+                AND j.queue = ANY (wanted) AND j.expires_at <= moment
+        )
+    ) THEN
+        tend := true;
+        now := moment;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    IF EXISTS (
+        SELECT 1 FROM oxmill.jobs AS j
+        WHERE j.state = 'scheduled' AND j.queue = ANY (wanted) AND j.due_at <= moment
+    ) THEN
+        PERFORM oxmill.fall_due(wanted, moment, bound);
+    END IF;
+    opened := ARRAY(
+        SELECT q.name FROM unnest(wanted) AS q (name)
+        WHERE NOT EXISTS (
+            SELECT 1 FROM oxmill.rules AS r
+            WHERE
+                r.target = q.name AND r.scope = 'queue' AND r.kind IN ('pause', 'block')
+                AND (r.expires_at IS NULL OR r.expires_at > moment)
+        )
+    );
+    keyed := oxmill.lock_started(opened, most, moment);
+    IF cardinality(opened) = 1 THEN
+        taken := ARRAY(
+            SELECT j.seq FROM oxmill.jobs AS j
+            WHERE
+                j.state = 'waiting' AND j.queue = opened[1]
+                AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
+                AND oxmill.free_to_start(j.unique_key, j.extras, keyed)
+            ORDER BY j.priority, j.place
+            LIMIT most
+            FOR UPDATE SKIP LOCKED
+        );
+    ELSE
+        taken := oxmill.best_of(opened, most, moment, keyed);
+    END IF;
+    IF cardinality(taken) > 0 THEN
+        RETURN QUERY
+        WITH granted AS (
+            UPDATE oxmill.jobs AS j SET
+                state = 'running',
+                attempt = j.attempt + 1,
+                nonce = mark,
+                worker = holder,
+                claimed_at = moment,
+                lease = length,
+                lease_until = moment + length,
+                reason = NULL,
+                last_outcome = NULL
+            WHERE j.seq = ANY (taken)
+            RETURNING
+                j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1 AS attempt, j.priority,
+                j.failures, j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras,
+                j.progress, j.unique_key, j.place
+        ), counted AS (
+            INSERT INTO oxmill.count_changes (queue, name, n, total)
+            SELECT g.queue, s.name, s.sign * count(*), 0
+            FROM granted AS g CROSS JOIN (VALUES ('waiting', -1), ('running', 1)) AS s (name, sign)
+            GROUP BY g.queue, s.name, s.sign
+        )
+        SELECT
+            g.seq, g.id, g.queue, g.task, g.payload, g.attempt, g.priority, g.failures, g.crashes,
+            g.max_attempts, g.enqueued_at, g.group_name, g.extras, g.progress, g.unique_key,
+            NULL::bigint, NULL::bigint, NULL::boolean
+        FROM granted AS g
+        ORDER BY g.priority, g.place;
+        IF cardinality(keyed) > 0 THEN
+            PERFORM oxmill.free_started(taken, keyed, moment);
+        END IF;
+    END IF;
+    IF cardinality(taken) < most THEN
+        SELECT least(
+            min((
+                SELECT j.due_at FROM oxmill.jobs AS j
+                WHERE j.state = 'scheduled' AND j.queue = q.name
+                ORDER BY j.due_at LIMIT 1
+            )),
+            min((
+                SELECT j.lease_until FROM oxmill.jobs AS j
+                WHERE j.state = 'running' AND j.queue = q.name
+                ORDER BY j.lease_until LIMIT 1
+            ))
+        ) INTO soonest
+        FROM unnest(opened) AS q (name);
+    END IF;
+    RETURN QUERY SELECT
+        NULL::bigint, NULL, NULL, NULL, NULL::bytea, NULL::integer, NULL::integer, NULL::integer,
+        NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, moment, soonest,
+        false;
+END
+$$;
