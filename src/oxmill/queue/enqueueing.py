@@ -45,9 +45,9 @@ def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enque
 
 def receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
     """What became of a job, or the error that the caller asked for."""
+    if answer.verdict is Verdict.CREATED:
+        return Receipt(answer, created=True)
     match answer.verdict:
-        case Verdict.CREATED:
-            return Receipt(answer, created=True)
         case Verdict.CONFLICT:
             raise DuplicateJob(job.unique.key if job.unique else "", answer.id)
         case Verdict.ID_CONFLICT:

@@ -12,7 +12,7 @@ from oxmill.model.value import Micros
 
 Row = tuple[Any, ...]
 
-_SCHEDULED, _WAITING = State.SCHEDULED, State.WAITING
+_SCHEDULED, _WAITING, _CREATED = State.SCHEDULED, State.WAITING, Verdict.CREATED
 # Plain strings are bound several times as fast as members of an enumeration.
 _PLAIN = {state: state.value for state in State}
 
@@ -33,10 +33,11 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     answers: list[Enqueued] = []
     counts: dict[tuple[str, str], list[int]] = {}
     for seq, job in enumerate(jobs, first):
-        due_at = due_of(job, now)
+        due_at = now + job.delay if job.run_at is None else job.run_at
         state = _SCHEDULED if due_at > now else _WAITING
-        rows.append(row_of(job, seq, now, (state, due_at, None)))
-        answers.append(Enqueued(id=job.id, verdict=Verdict.CREATED, state=state))
+        expires_at = None if job.expires_in is None else now + job.expires_in
+        rows.append((seq, job.id, seq, now, None, *content_of(job, state, due_at, expires_at)))
+        answers.append(Enqueued(id=job.id, verdict=_CREATED, state=state))
         key = (job.queue, _PLAIN[state])
         count = counts.get(key)
         if count is None:
