@@ -32,7 +32,7 @@ class Stage:
     def there(self):
         """The payloads of all jobs, in order of arrival."""
         page = self.app.driver.run(self.app.driver.inspecting.find(Find(limit=1000)))
-        return [self._argument(job) for job in reversed(page.jobs)]
+        return [self._argument(job) for job in reversed(page.jobs) if job.task == self.send.name]
 
     def _argument(self, job):
         args, kwargs = self.send.decode_arguments(job.payload)

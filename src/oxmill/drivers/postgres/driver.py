@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from oxmill.drivers.postgres.address import parse
+from oxmill.drivers.postgres.borrowing import PostgresBorrowing
 from oxmill.drivers.postgres.claiming import PostgresClaiming
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell
 from oxmill.drivers.postgres.findings import Mode
@@ -49,6 +50,9 @@ def open_postgres(
         able |= Capability.DOORBELL
     if clock is not None:
         able |= Capability.VIRTUAL_TIME
+    transport = PostgresTransport(address, clock)
+    bell = PostgresDoorbell(address) if doorbell else None
+    channel = None if bell is None else bell.channel
     return Driver(
         name="postgres",
         url=address.shown,
@@ -61,7 +65,8 @@ def open_postgres(
         steering=SqlSteering(bounds, able),
         inspecting=SqlInspecting(bounds),
         housekeeping=SqlHousekeeping(after_sweep=Statement("fold_counts", {"most": _FOLDED})),
-        transport=PostgresTransport(address, clock),
-        doorbell=PostgresDoorbell(address) if doorbell else SilentDoorbell(),
+        transport=transport,
+        doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,
+        borrowing=PostgresBorrowing(address, clock, transport, channel),
     )
