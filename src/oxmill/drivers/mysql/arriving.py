@@ -42,7 +42,7 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
         shape = rows_of("insert_job")
         assert shape is not None  # noqa: S101 - it is an INSERT
         rows, found = self._rows()
-        texts = [*many("add_changes", changed(counts)), _DRAWN, *joined(shape, rows)]
+        texts = [*many("add_changes", changed(counts)), *joined(shape, rows)]
         if found:
             fields = rows_of("add_fields")
             assert fields is not None  # noqa: S101 - it is an INSERT
@@ -73,7 +73,7 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
                 text = alike[key] = _alike(key)
             extras = extras_of(job)
             rows.append(
-                b"(@oxmill_first + %d, %b, @oxmill_first + %d, @oxmill_now, NULL, %b, NULL, %b, %b, %b)"
+                b"(LAST_INSERT_ID() * 65536 + %d, %b, LAST_INSERT_ID() * 65536 + %d, @oxmill_now, NULL, %b, NULL, %b, %b, %b)"
                 % (
                     number,
                     literal(job.id),
@@ -86,7 +86,7 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
             )
             if extras is not None:
                 found += [
-                    b"(%b, %b, @oxmill_first + %d)"
+                    b"(%b, %b, LAST_INSERT_ID() * 65536 + %d)"
                     % (literal(name), literal(stored(value)), number)
                     for name, value, _ in labels(extras_in(extras), 0)
                 ]
@@ -100,9 +100,6 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
                 for job, state in zip(self._jobs, self._states, strict=True)
             ]
         )
-
-
-_DRAWN: Final = b"SET @oxmill_first = LAST_INSERT_ID() * %d" % BLOCK
 
 
 def _alike(key: tuple[Any, ...]) -> tuple[bytes, bytes]:

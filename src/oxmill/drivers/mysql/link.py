@@ -7,21 +7,21 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pymysql.connections import Connection, MySQLResult
-from pymysql.constants import CLIENT, FIELD_TYPE
+from pymysql import err
+from pymysql.connections import Connection
+from pymysql.constants import CLIENT, COMMAND, CR
 
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import Taken, is_taken
 from oxmill.drivers.mysql.shortcut import Result
+from oxmill.drivers.mysql.wire import read_results
 
 _SETTINGS: Final = (
-    b"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
-    b"innodb_lock_wait_timeout = 5, lock_wait_timeout = 10, autocommit = 1",
+    b"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
+    b"SET SESSION innodb_lock_wait_timeout = 5, lock_wait_timeout = 10, autocommit = 1",
     b"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     b"SELECT @@max_allowed_packet",
 )
-_NAMES: Final = frozenset({FIELD_TYPE.VAR_STRING, FIELD_TYPE.STRING, FIELD_TYPE.VARCHAR})
-_NUMBERS: Final = frozenset({FIELD_TYPE.DECIMAL, FIELD_TYPE.NEWDECIMAL})
 _FRESH: Final = 0.1
 """Seconds for which a connection that has answered is taken to be alive without a look."""
 _SLACK: Final = 1_024
@@ -31,7 +31,7 @@ class Link:
     """A connection, used by one thread at a time."""
 
     def __init__(self, place: Place) -> None:
-        self._connection = _Connection(
+        self._connection = Connection(
             **place.options,
             charset="utf8mb4",
             autocommit=None,
@@ -39,6 +39,7 @@ class Link:
             write_timeout=place.timeout,
             client_flag=CLIENT.MULTI_STATEMENTS | CLIENT.FOUND_ROWS,
         )
+        self._file: Any = self._connection._rfile  # noqa: SLF001 - see `wire`
         self._used = time.monotonic()
         self._most = 1 << 20
         *_, (rows, _, _) = self.send(_SETTINGS)
@@ -77,19 +78,25 @@ class Link:
     def _run(self, batch: Sequence[bytes], results: list[Result]) -> None:
         connection = self._connection
         try:
-            connection.query(b";".join(batch))
-            while True:
-                result = connection._result  # noqa: SLF001 - a cursor would copy every row
-                results.append(
-                    Result(result.rows or [], result.affected_rows or 0, result.insert_id or 0)
-                )
-                if not result.has_next:
-                    return
-                connection.next_result()
-        except Exception as error:
+            connection._execute_command(COMMAND.COM_QUERY, b";".join(batch))  # noqa: SLF001
+            results += read_results(self._read)
+        except err.Error as error:
             if is_taken(error):
                 raise Taken from error
             raise
+
+    def _read(self, length: int) -> bytes:
+        try:
+            data: bytes = self._file.read(length)
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        if len(data) < length:
+            raise self._lost("it was closed")
+        return data
+
+    def _lost(self, reason: str) -> err.OperationalError:
+        self.close()
+        return err.OperationalError(CR.CR_SERVER_LOST, f"the connection was lost: {reason}")
 
     def rollback(self) -> None:
         """Forget the open transaction."""
@@ -98,32 +105,3 @@ class Link:
     def close(self) -> None:
         """Let go of it, without a word if the server does not listen."""
         self._connection._force_close()  # noqa: SLF001 - a forked child must not say good-bye
-
-
-class _Connection(Connection):  # type: ignore[misc]
-    """Reads names, which are stored as bytes, as text."""
-
-    def _read_query_result(self, unbuffered: bool = False) -> int:  # noqa: ARG002 - never
-        self._result = None
-        result = _Result(self)
-        result.read()
-        self._result = result
-        if result.server_status is not None:
-            self.server_status = result.server_status
-        return int(result.affected_rows)
-
-
-class _Result(MySQLResult):  # type: ignore[misc]
-    def _get_descriptions(self) -> None:
-        super()._get_descriptions()
-        for place, column in enumerate(self.fields):
-            encoding, converter = self.converters[place]
-            self.converters[place] = _read_as(column.type_code, encoding, converter)
-
-
-def _read_as(kind: int, encoding: str | None, converter: Any) -> tuple[str | None, Any]:
-    if kind in _NAMES and encoding is None:
-        return "utf-8", None
-    if kind in _NUMBERS:  # sums, which are whole numbers here
-        return "ascii", int
-    return encoding, converter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -52,7 +52,9 @@ def parse(url: str) -> Address:
     if migrate not in {"yes", "no"}:
         raise BadConfig(f"migrate={migrate} in the URL: use yes or no")
     listen = query.pop("listen", "")
-    plain = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(query), ""))
+    plain = urlunsplit(
+        ("postgresql", parts.netloc, parts.path, urlencode(query, quote_via=quote), "")
+    )
     return Address(
         shown=_shown(url),
         conninfo=_conninfo(plain),

@@ -68,6 +68,25 @@ def batch_of(jobs: Sequence[NewJob]) -> dict[str, Any]:
     }
 
 
+def terms_of(job: NewJob) -> dict[str, Any]:
+    """The parameters of `enqueue_one`."""
+    return {
+        "id": job.id,
+        "payload": job.payload,
+        "extras": extras_of(job),
+        "queue": job.queue,
+        "task": job.task,
+        "priority": job.priority,
+        "delay": job.delay,
+        "run_at": job.run_at,
+        "expiry": job.expires_in,
+        "attempts": job.max_attempts,
+        "crashes": job.crash_limit,
+        "keep": job.keep,
+        "group_name": job.group,
+    }
+
+
 def _labels(jobs: Sequence[NewJob]) -> list[tuple[int, str, str]]:
     """Fields, and tags under the empty name, as (number of the job, name, value as JSON)."""
     found: list[tuple[int, str, str]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from oxmill.drivers.postgres.steps import Call
@@ -57,12 +58,15 @@ class PostgresClaiming(SqlClaiming):
 
 
 _LEASE = 15
-_NOW, _NEXT_DUE, _TEND = 15, 16, 17
+_NOW, _NEXT_DUE, _TEND = 16, 17, 18
+_rank = itemgetter(6, 15)
+"""Priority and place."""
 
 
 def _claimed(rows: Rows, request: Claim) -> Claimed:
     """The answer: the jobs, and what the last row says."""
     *granted, last = rows
+    granted.sort(key=_rank)
     now = last[_NOW]
     return Claimed(
         jobs=leased([row[:_LEASE] for row in granted], request.nonce),

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from oxmill.drivers.postgres.arriving import answers_of, batch_of
+from oxmill.drivers.postgres.arriving import answers_of, batch_of, terms_of
 from oxmill.drivers.postgres.statements import Text, statement
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.steps import (
@@ -128,7 +128,11 @@ class _Session:
         return Query(text, values, alone=step.alone, conflicts=step.conflicts)
 
     def _store(self, jobs: Sequence[NewJob]) -> Queries[tuple[Enqueued, ...] | None]:
-        rows = yield self._call(Call("enqueue", batch_of(jobs), conflicts=True))
+        if len(jobs) == 1 and not (jobs[0].fields or jobs[0].tags):
+            call = Call("enqueue_one", terms_of(jobs[0]), conflicts=True)
+        else:
+            call = Call("enqueue", batch_of(jobs), conflicts=True)
+        rows = yield self._call(call)
         return None if rows is None else answers_of(jobs, rows[0][0])
 
     def _now(self) -> Queries[Micros]:

@@ -1,9 +1,9 @@
 -- The best waiting jobs over several queues, locked; jobs that someone else is busy with are passed
 -- over, and the next best take their place.
--- Result: at most `most` seqs.
+-- Result: where they stand, at most `most` of them.
 CREATE OR REPLACE FUNCTION oxmill.best_of(
     opened text[], most integer, moment bigint, keyed text[]
-) RETURNS bigint[]
+) RETURNS tid[]
 LANGUAGE plpgsql VOLATILE
 SET jit = off
 SET enable_seqscan = off
@@ -12,7 +12,7 @@ AS $$
 DECLARE
     tried bigint[] := '{}';
     batch bigint[];
-    taken bigint[] := '{}';
+    taken tid[] := '{}';
     room integer := most;
 BEGIN
     WHILE room > 0 LOOP
@@ -24,7 +24,7 @@ BEGIN
                 WHERE
                     j.state = 'waiting' AND j.queue = q.name
                     AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
-                    AND oxmill.free_to_start(j.unique_key, j.extras, keyed)
+                    AND (j.unique_key IS NULL OR oxmill.free_to_start(j.unique_key, j.extras, keyed))
                     AND j.seq <> ALL (tried)
                 ORDER BY j.priority, j.place
                 LIMIT room
@@ -34,10 +34,13 @@ BEGIN
         );
         EXIT WHEN cardinality(batch) = 0;
         taken := taken || ARRAY(
-            SELECT j.seq FROM oxmill.jobs AS j
-            WHERE j.seq = ANY (batch) AND j.state = 'waiting' AND j.queue = ANY (opened)
-            ORDER BY j.seq
-            FOR UPDATE SKIP LOCKED
+            WITH had AS MATERIALIZED (
+                SELECT j.ctid AS at, j.state, j.queue FROM oxmill.jobs AS j
+                WHERE j.seq = ANY (batch)
+                ORDER BY j.seq
+                FOR UPDATE SKIP LOCKED
+            )
+            SELECT had.at FROM had WHERE had.state = 'waiting' AND had.queue = ANY (opened)
         );
         tried := tried || batch;
         room := most - cardinality(taken);

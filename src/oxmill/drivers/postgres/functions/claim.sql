@@ -1,16 +1,17 @@
 -- At most `most` waiting jobs of the open ones among these queues go out under a lease, each to this
--- holder only, best rank first. Jobs that are due join the line before, `bound` of them per queue.
+-- holder only, the best ranks. Jobs that are due join the line before, `bound` of them per queue.
 -- If `tending` and a lease has lapsed or a job expired, nothing is granted and the caller must see
 -- to those first: that takes rules which are not written here.
--- Result: the columns of a lease, one row per job; then one row without a job: now, next_due, and
--- whether there is something to tend to.
+-- Result: the columns of a lease and its place, one row per job, in no order; then one row without a
+-- job: now, next_due, and whether there is something to tend to.
 CREATE OR REPLACE FUNCTION oxmill.claim(
     wanted text[], most integer, length bigint, holder text, mark bigint, at bigint,
     bound integer, tending boolean
 ) RETURNS TABLE (
     seq bigint, id text, queue text, task text, payload bytea, attempt integer, priority integer,
     failures integer, crashes integer, max_attempts integer, enqueued_at bigint, group_name text,
-    extras text, progress bytea, unique_key text, now bigint, next_due bigint, tend boolean
+    extras text, progress bytea, unique_key text, place bigint, now bigint, next_due bigint,
+    tend boolean
 )
 LANGUAGE plpgsql VOLATILE
 SET jit = off
@@ -19,16 +20,16 @@ SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    moment bigint := oxmill.clock(at);
+    moment bigint := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
     opened text[];
     keyed text[];
-    taken bigint[];
+    taken tid[];
     soonest bigint;
 BEGIN
     IF tending AND (
         EXISTS (
             SELECT 1 FROM oxmill.jobs AS j
-            WHERE j.state = 'running' AND j.queue = ANY (wanted) AND j.lease_until <= moment
+            WHERE j.queue = ANY (wanted) AND j.lease_until <= moment
         )
         OR EXISTS (
             SELECT 1 FROM oxmill.jobs AS j
@@ -58,14 +59,21 @@ BEGIN
                 AND (r.expires_at IS NULL OR r.expires_at > moment)
         )
     );
-    keyed := oxmill.lock_started(opened, most, moment);
+    IF EXISTS (
+        SELECT 1 FROM oxmill.jobs AS j
+        WHERE
+            j.state = 'waiting' AND j.queue = ANY (opened)
+            AND j.unique_key IS NOT NULL AND j.extras LIKE '%"until":"started"%'
+    ) THEN
+        keyed := oxmill.lock_started(opened, most, moment);
+    END IF;
     IF cardinality(opened) = 1 THEN
         taken := ARRAY(
-            SELECT j.seq FROM oxmill.jobs AS j
+            SELECT j.ctid FROM oxmill.jobs AS j
             WHERE
                 j.state = 'waiting' AND j.queue = opened[1]
                 AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
-                AND oxmill.free_to_start(j.unique_key, j.extras, keyed)
+                AND (j.unique_key IS NULL OR oxmill.free_to_start(j.unique_key, j.extras, keyed))
             ORDER BY j.priority, j.place
             LIMIT most
             FOR UPDATE SKIP LOCKED
@@ -74,38 +82,26 @@ BEGIN
         taken := oxmill.best_of(opened, most, moment, keyed);
     END IF;
     IF cardinality(taken) > 0 THEN
-        RETURN QUERY
-        WITH granted AS (
-            UPDATE oxmill.jobs AS j SET
-                state = 'running',
-                attempt = j.attempt + 1,
-                nonce = mark,
-                worker = holder,
-                claimed_at = moment,
-                lease = length,
-                lease_until = moment + length,
-                reason = NULL,
-                last_outcome = NULL
-            WHERE j.seq = ANY (taken)
-            RETURNING
-                j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1 AS attempt, j.priority,
-                j.failures, j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras,
-                j.progress, j.unique_key, j.place
-        ), counted AS (
-            INSERT INTO oxmill.count_changes (queue, name, n, total)
-            SELECT g.queue, s.name, s.sign * count(*), 0
-            FROM granted AS g CROSS JOIN (VALUES ('waiting', -1), ('running', 1)) AS s (name, sign)
-            GROUP BY g.queue, s.name, s.sign
-        )
-        SELECT
-            g.seq, g.id, g.queue, g.task, g.payload, g.attempt, g.priority, g.failures, g.crashes,
-            g.max_attempts, g.enqueued_at, g.group_name, g.extras, g.progress, g.unique_key,
-            NULL::bigint, NULL::bigint, NULL::boolean
-        FROM granted AS g
-        ORDER BY g.priority, g.place;
-        IF cardinality(keyed) > 0 THEN
+        IF keyed IS NOT NULL THEN
             PERFORM oxmill.free_started(taken, keyed, moment);
         END IF;
+        PERFORM oxmill.count_started(opened, taken);
+        RETURN QUERY
+        UPDATE oxmill.jobs AS j SET
+            state = 'running',
+            attempt = j.attempt + 1,
+            nonce = mark,
+            worker = holder,
+            claimed_at = moment,
+            lease = length,
+            lease_until = moment + length,
+            reason = NULL,
+            last_outcome = NULL
+        WHERE j.ctid = ANY (taken)
+        RETURNING
+            j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1, j.priority, j.failures,
+            j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras, j.progress,
+            j.unique_key, j.place, NULL::bigint, NULL::bigint, NULL::boolean;
     END IF;
     IF cardinality(taken) < most THEN
         SELECT least(
@@ -116,7 +112,7 @@ BEGIN
             )),
             min((
                 SELECT j.lease_until FROM oxmill.jobs AS j
-                WHERE j.state = 'running' AND j.queue = q.name
+                WHERE j.lease_until IS NOT NULL AND j.queue = q.name
                 ORDER BY j.lease_until LIMIT 1
             ))
         ) INTO soonest
@@ -124,7 +120,7 @@ BEGIN
     END IF;
     RETURN QUERY SELECT
         NULL::bigint, NULL, NULL, NULL, NULL::bytea, NULL::integer, NULL::integer, NULL::integer,
-        NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, moment, soonest,
-        false;
+        NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint,
+        moment, soonest, false;
 END
 $$;

@@ -12,8 +12,9 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 DECLARE
-    moment bigint := oxmill.clock(at);
+    moment bigint := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
     settled integer;
+    special boolean := EXISTS (SELECT 1 FROM oxmill.queue_settings);
 BEGIN
     RETURN QUERY
     WITH done AS (
@@ -26,7 +27,10 @@ BEGIN
             ended_at = moment,
             prune_at = moment + coalesce(
                 j.keep,
-                (SELECT s.keep_succeeded FROM oxmill.queue_settings AS s WHERE s.queue = j.queue),
+                CASE WHEN special THEN (
+                    SELECT s.keep_succeeded FROM oxmill.queue_settings AS s
+                    WHERE s.queue = j.queue
+                ) END,
                 usual
             )
         FROM unnest(ids, attempts, nonces, results) WITH ORDINALITY
@@ -36,7 +40,10 @@ BEGIN
             AND j.attempt = a.attempt AND j.nonce = a.nonce
             AND coalesce(
                 j.keep,
-                (SELECT s.keep_succeeded FROM oxmill.queue_settings AS s WHERE s.queue = j.queue),
+                CASE WHEN special THEN (
+                    SELECT s.keep_succeeded FROM oxmill.queue_settings AS s
+                    WHERE s.queue = j.queue
+                ) END,
                 usual
             ) > 0
         RETURNING a.number::integer AS number, j.queue

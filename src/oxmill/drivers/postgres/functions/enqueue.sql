@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION oxmill.enqueue(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    now bigint := oxmill.clock(at);
+    now bigint := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
 BEGIN
     INSERT INTO oxmill.jobs (
         seq, place, id, enqueued_at, queue, task, state, priority, due_at, expires_at,

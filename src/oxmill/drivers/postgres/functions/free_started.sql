@@ -1,13 +1,13 @@
--- Jobs that were just claimed give back the keys that they held only until they started; `within`
+-- Jobs that are about to be claimed give back the keys that they held only until they started; `within`
 -- and a successor may still hold them. The caller has the keys' locks.
-CREATE OR REPLACE FUNCTION oxmill.free_started(taken bigint[], keyed text[], moment bigint)
+CREATE OR REPLACE FUNCTION oxmill.free_started(taken tid[], keyed text[], moment bigint)
 RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     WITH started AS (
         SELECT j.unique_key AS key, j.id FROM oxmill.jobs AS j
         WHERE
-            j.seq = ANY (taken) AND j.unique_key = ANY (keyed)
+            j.ctid = ANY (taken) AND j.unique_key = ANY (keyed)
             AND j.extras LIKE '%"until":"started"%'
     ), freed AS (
         DELETE FROM oxmill.unique_keys AS k USING started AS s

@@ -2,4 +2,4 @@
 CREATE OR REPLACE FUNCTION oxmill.free_to_start(key text, extras text, keyed text[])
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT key IS NULL OR coalesce(extras, '') NOT LIKE '%"until":"started"%' OR key = ANY (keyed) $$;
+AS $$ SELECT coalesce(extras, '') NOT LIKE '%"until":"started"%' OR coalesce(key = ANY (keyed), false) $$;

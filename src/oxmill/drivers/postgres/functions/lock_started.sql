@@ -10,14 +10,6 @@ AS $$
 DECLARE
     keyed text[];
 BEGIN
-    IF NOT EXISTS (
-        SELECT 1 FROM oxmill.jobs AS j
-        WHERE
-            j.state = 'waiting' AND j.queue = ANY (opened)
-            AND j.unique_key IS NOT NULL AND j.extras LIKE '%"until":"started"%'
-    ) THEN
-        RETURN '{}';
-    END IF;
     keyed := ARRAY(
         SELECT head.unique_key
         FROM unnest(opened) AS q (name)

@@ -19,7 +19,7 @@ BEGIN
             WHERE j.state = 'scheduled' AND j.queue > beyond ORDER BY j.queue LIMIT 1;
         WHEN 'running' THEN
             SELECT j.queue INTO found FROM oxmill.jobs AS j
-            WHERE j.state = 'running' AND j.queue > beyond ORDER BY j.queue LIMIT 1;
+            WHERE j.lease_until IS NOT NULL AND j.queue > beyond ORDER BY j.queue LIMIT 1;
         WHEN 'held' THEN
             SELECT j.queue INTO found FROM oxmill.jobs AS j
             WHERE j.state = 'held' AND j.queue > beyond ORDER BY j.queue LIMIT 1;

@@ -12,7 +12,7 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 DECLARE
-    present bigint := oxmill.clock(at);
+    present bigint := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
 BEGIN
     RETURN QUERY
     UPDATE oxmill.jobs AS j SET

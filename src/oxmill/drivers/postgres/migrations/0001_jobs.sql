@@ -50,11 +50,13 @@ CREATE TABLE oxmill.jobs (
     autovacuum_vacuum_cost_delay = 1
 );
 
--- Each index serves the query it is named for, and holds only the rows that query is about.
+-- Each index serves the query it is named for, and holds only the rows that query is about. Only
+-- running jobs have a `lease_until`; that index is not named by their state, or a search for running
+-- jobs by id could be led through it.
 CREATE UNIQUE INDEX jobs_id ON oxmill.jobs (id);
 CREATE INDEX jobs_claim ON oxmill.jobs (queue, priority, place) WHERE state = 'waiting';
 CREATE INDEX jobs_due ON oxmill.jobs (queue, due_at, seq) WHERE state = 'scheduled';
-CREATE INDEX jobs_lease ON oxmill.jobs (queue, lease_until) WHERE state = 'running';
+CREATE INDEX jobs_lease ON oxmill.jobs (queue, lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX jobs_held ON oxmill.jobs (queue) WHERE state = 'held';
 CREATE INDEX jobs_expiry ON oxmill.jobs (queue, expires_at)
     WHERE expires_at IS NOT NULL AND attempt = 0 AND state IN ('held', 'scheduled', 'waiting');

@@ -13,12 +13,13 @@ WITH done AS MATERIALIZED (
 SELECT
     item, of_queue, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
     NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
-    NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::boolean
+    NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
+    NULL::boolean
 FROM done
 UNION ALL
 SELECT
     NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
-    enqueued_at, group_name, extras, progress, unique_key, now, next_due, tend
+    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend
 FROM oxmill.claim(
     :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
     :bound::integer, :tending::boolean

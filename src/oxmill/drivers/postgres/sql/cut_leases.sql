@@ -7,8 +7,7 @@ FROM (
     FROM json_array_elements_text(:queues::json) AS asked (value)
     JOIN oxmill.jobs AS ahead ON ahead.queue = asked.value
     WHERE
-        ahead.state = 'running'
-        AND ahead.lease_until > :now::bigint + :tolerance::bigint
+        ahead.lease_until > :now::bigint + :tolerance::bigint
         AND ahead.lease_until - ahead.lease > :now::bigint + :tolerance::bigint
     FOR UPDATE OF ahead SKIP LOCKED
 ) AS wrong

@@ -12,10 +12,11 @@ SELECT
             AND r.kind IN ('pause', 'block')
             AND (r.expires_at IS NULL OR r.expires_at > :now::bigint)
     ),
-    EXISTS (
+    (
         SELECT 1 FROM oxmill.jobs AS w
         WHERE w.state = 'waiting' AND w.queue = asked.value
-    ),
+        ORDER BY w.priority, w.place LIMIT 1
+    ) IS NOT NULL,
     (
         SELECT d.due_at FROM oxmill.jobs AS d
         WHERE d.state = 'scheduled' AND d.queue = asked.value
@@ -23,7 +24,7 @@ SELECT
     ),
     (
         SELECT l.lease_until FROM oxmill.jobs AS l
-        WHERE l.state = 'running' AND l.queue = asked.value
+        WHERE l.lease_until IS NOT NULL AND l.queue = asked.value
         ORDER BY l.lease_until LIMIT 1
     ),
     (

@@ -10,7 +10,7 @@ SELECT
     j.extras
 FROM oxmill.jobs AS j
 WHERE
-    j.state = 'running'
+    j.lease_until IS NOT NULL
     AND j.queue = :queue::text
     AND j.lease_until <= :now::bigint
     AND (j.unique_key IS NULL OR oxmill.try_key(j.unique_key))

@@ -10,35 +10,12 @@ SELECT
     j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
     j.extras
 FROM (
-    SELECT asked.value::bigint AS seq FROM json_array_elements_text(:seqs::json) AS asked (value)
-    UNION ALL
-    SELECT named.seq
-    FROM json_array_elements_text(:ids::json) AS asked (value)
-    JOIN oxmill.jobs AS named ON named.id = asked.value
-    UNION ALL
-    SELECT f.job FROM oxmill.fields AS f
-    WHERE f.name = :field_name::text AND f.value = :field_value::text
-    UNION ALL
-    SELECT w.seq
-    FROM json_array_elements_text(:waiting::json) AS asked (value)
-    JOIN oxmill.jobs AS w ON w.state = 'waiting' AND w.queue = asked.value
-    UNION ALL
-    SELECT d.seq
-    FROM json_array_elements_text(:scheduled::json) AS asked (value)
-    JOIN oxmill.jobs AS d ON d.state = 'scheduled' AND d.queue = asked.value
-    UNION ALL
-    SELECT r.seq
-    FROM json_array_elements_text(:running::json) AS asked (value)
-    JOIN oxmill.jobs AS r ON r.state = 'running' AND r.queue = asked.value
-    UNION ALL
-    SELECT h.seq
-    FROM json_array_elements_text(:held::json) AS asked (value)
-    JOIN oxmill.jobs AS h ON h.state = 'held' AND h.queue = asked.value
-    UNION ALL
-    SELECT e.seq
-    FROM json_array_elements_text(:ended::json) AS asked (value)
-    JOIN oxmill.jobs AS e
-        ON e.state = asked.value AND e.state IN ('succeeded', 'failed', 'cancelled')
+    SELECT found.seq
+    FROM oxmill.sources(
+        :seqs::json, :ids::json, :field_name::text, :field_value::text, :waiting::json,
+        :scheduled::json, :running::json, :held::json, :ended::json
+    ) AS found (seq)
+    ORDER BY found.seq
 ) AS source
 JOIN oxmill.jobs AS j ON j.seq = source.seq
 WHERE
