@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from oxmill.drivers.mysql.address import parse
+from oxmill.drivers.mysql.borrowing import MysqlBorrowing
 from oxmill.drivers.mysql.claiming import MysqlClaiming
 from oxmill.drivers.mysql.doctor import Mode
 from oxmill.drivers.mysql.housekeeping import MysqlHousekeeping
@@ -41,6 +42,7 @@ def open_mysql(
         able |= Capability.DURABLE
     if clock is not None:
         able |= Capability.VIRTUAL_TIME
+    transport = MysqlTransport(place, clock)
     return Driver(
         name="mysql",
         url=place.shown,
@@ -53,7 +55,8 @@ def open_mysql(
         steering=SqlSteering(bounds, able),
         inspecting=SqlInspecting(bounds),
         housekeeping=MysqlHousekeeping(),
-        transport=MysqlTransport(place, clock),
+        transport=transport,
         doorbell=LocalDoorbell() if doorbell else SilentDoorbell(),
         bounds=bounds,
+        borrowing=MysqlBorrowing(place, clock, transport),
     )
