@@ -1,6 +1,12 @@
 """What tests of transactions share: an app, what is in its store, and Django without a project."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import django
 import django.conf
@@ -8,6 +14,9 @@ from django.db import connections
 from django.db.utils import ConnectionHandler
 
 from oxmill.model.query import Find, Get
+from oxmill.model.state import State
+
+CHILD = Path(__file__).parent / "transaction_child.py"
 
 
 class Stage:
@@ -57,3 +66,29 @@ def django_connection(engine, **settings):
         connections[alias].close()
         del connections[alias]
         del connections.settings[alias]
+
+
+def killed_after_commit(stage, where, connect, folder):
+    """A worker, or its child process, is killed right after the commit of the run's transaction: the
+    job has run once, is done, and nobody gets it again."""
+    env = {"TX_FOLDER": str(folder), "TX_WHERE": where, "TX_URL": stage.app.url}
+    env = {**os.environ, **env, "TX_CONNECT": connect}
+    with subprocess.Popen([sys.executable, CHILD], env=env, start_new_session=True) as process:
+        try:
+            wait_until(lambda: (folder / "committed").exists() or process.poll() is not None)
+            os.kill(int((folder / "committed").read_text()), signal.SIGKILL)
+            if where == "child":
+                wait_until((folder / "idle").exists)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    (job,) = stage.app.jobs()
+    assert (job.state, job.attempt, job.failures) == (State.SUCCEEDED, 1, 0)
+    assert stage.app.queue("default").lease("1s", wait="100ms") is None
+
+
+def wait_until(condition, seconds=30):
+    """Wait for a condition that another thread or process brings about."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come about"
+        time.sleep(0.002)

@@ -1,15 +1,10 @@
 """Jobs that complete themselves in a transaction of their own."""
 
 import asyncio
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -20,9 +15,7 @@ from oxmill import App, LostLease, OtherDatabase, TooBig, current
 from oxmill.model.state import State
 from oxmill.observe.events import LeaseLost
 from oxmill.queue.context import Context
-from transaction_stage import Stage
-
-CHILD = Path(__file__).parent / "transaction_child.py"
+from transaction_stage import Stage, killed_after_commit, wait_until
 
 
 @pytest.fixture
@@ -53,13 +46,6 @@ def run(stage, job, until=None, **options):
 def ended(stage, job):
     record = stage.record(job.id)
     return record is None or record.state not in (State.WAITING, State.RUNNING, State.SCHEDULED)
-
-
-def wait_until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come about"
-        time.sleep(0.002)
 
 
 def write(connection, name):
@@ -190,6 +176,28 @@ def test_a_run_goes_on_after_its_commit_however_long(stage, keep, kind):
     assert record is None if keep == 0 else record.state is State.SUCCEEDED
 
 
+def test_a_lease_that_is_lost_after_a_rollback_stops_the_run(stage):
+    """A renewal that finds no lease is not taken for the run's own completion."""
+    going_on = threading.Event()
+
+    @stage.app.task
+    async def bill() -> None:
+        with closing(sqlite3.connect(stage.path)) as connection:
+            current().complete_in(connection)
+            connection.rollback()
+        going_on.set()
+        await asyncio.Event().wait()
+
+    job = bill.enqueue()
+    with stage.app.running(lease="600ms") as worker:
+        worker.bus.subscribe(stage.lost.append, LeaseLost)
+        assert going_on.wait(20)
+        with closing(sqlite3.connect(stage.path)) as connection, connection:
+            connection.execute("UPDATE jobs SET attempt = attempt + 1, nonce = nonce + 1")
+        wait_until(lambda: stage.lost)
+    assert [(lost.job, lost.at) for lost in stage.lost] == [(job.id, "renewal")]
+
+
 def test_a_lease_that_is_lost_cannot_complete(stage):
     @stage.app.task
     def bill(name: str) -> None: ...
@@ -273,19 +281,5 @@ def test_sessions_of_sqlalchemy(stage):
 
 @pytest.mark.parametrize("where", ["worker", "child"])
 def test_a_kill_between_the_commit_and_the_settlement_runs_nothing_twice(stage, where):
-    """The worker, or the child process that runs the job, dies right after the run's own commit."""
-    folder = stage.path.parent
-    env = {**os.environ, "TX_FOLDER": str(folder), "TX_WHERE": where}
-    command = [sys.executable, CHILD]
-    with subprocess.Popen(command, env=env, start_new_session=True) as process:
-        try:
-            wait_until(lambda: (folder / "committed").exists() or process.poll() is not None)
-            os.kill(int((folder / "committed").read_text()), signal.SIGKILL)
-            if where == "child":
-                wait_until((folder / "idle").exists)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-    (job,) = stage.app.jobs()
-    assert (job.state, job.attempt, job.failures) == (State.SUCCEEDED, 1, 0)
+    killed_after_commit(stage, where, f"sqlite3.connect({str(stage.path)!r})", stage.path.parent)
     assert orders(stage) == ["one"]
-    assert stage.app.queue("default").lease("1s", wait="100ms") is None

@@ -44,9 +44,7 @@ def owner_of(connection: Any) -> Owner:
         return AlchemyOwner(connection.connection())
     if "Connection" in names:
         return AlchemyOwner(connection)
-    if all(hasattr(type(connection), name) for name in ("on_commit", "ensure_connection")):
-        return DjangoOwner(connection)
-    if hasattr(connection, "settings_dict"):  # django.db.connection stands for the real one
+    if hasattr(connection, "settings_dict") and hasattr(connection, "on_commit"):
         return DjangoOwner(connection)
     return PlainOwner(connection)
 

@@ -25,7 +25,7 @@ from transaction_cases import (
     Client,
     there,
 )
-from transaction_stage import Stage, django_connection
+from transaction_stage import Stage, django_connection, killed_after_commit
 
 OTHER = "elsewhere"
 
@@ -271,3 +271,11 @@ def test_two_transactions_with_one_key_wait_for_each_other(stage):
         assert not answers[0].created
         two.commit()
     assert stage.there() == ["ann"]
+
+
+@pytest.mark.parametrize("where", ["worker", "child"])
+def test_a_kill_between_the_commit_and_the_settlement_runs_nothing_twice(
+    stage, orders, where, tmp_path
+):
+    killed_after_commit(stage, where, f"psycopg.connect({shared_server().url!r})", tmp_path)
+    assert orders() == ["one"]
