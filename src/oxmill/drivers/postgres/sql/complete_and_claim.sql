@@ -14,14 +14,14 @@ SELECT
     item, of_queue, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
     NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
     NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
-    NULL::boolean
+    NULL::boolean, NULL::bigint
 FROM done
 UNION ALL
 SELECT
     NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
-    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend
+    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend, cost
 FROM oxmill.claim(
     :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
-    :bound::integer, :tending::boolean
+    :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
 )
 WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[]);
