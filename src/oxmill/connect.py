@@ -53,7 +53,7 @@ def connect(
     full path, `memory://` a store that lives and dies with this object. Redis and Valkey:
     `redis://host:6379/0`, `rediss://…` with TLS, `unix:///run/redis.sock`,
     `redis+sentinel://one,two/master`, `redis+cluster://one,two`. PostgreSQL:
-    `postgresql://user@host:5432/database`.
+    `postgresql://user@host:5432/database`. MySQL and MariaDB: `mysql://user@host:3306/database`.
 
     In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
     process; in `volatile`, neither is promised.
