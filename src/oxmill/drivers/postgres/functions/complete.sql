@@ -15,15 +15,22 @@ DECLARE
     settled integer := 0;
 BEGIN
     IF gone_first THEN
-        RETURN QUERY SELECT * FROM oxmill.complete_gone(ids, attempts, nonces, usual, special);
+        RETURN QUERY
+        SELECT g.item, g.of_queue, g.kept
+        FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
         GET DIAGNOSTICS settled = ROW_COUNT;
     END IF;
     IF settled < cardinality(ids) THEN
         RETURN QUERY
-        SELECT * FROM oxmill.complete_kept(ids, attempts, nonces, results, usual, special, moment);
+        SELECT k.item, k.of_queue, k.kept
+        FROM oxmill.complete_kept(
+            ids, attempts, nonces, results, usual, special, moment
+        ) AS k;
         GET DIAGNOSTICS settled = ROW_COUNT;
         IF NOT gone_first AND settled < cardinality(ids) THEN
-            RETURN QUERY SELECT * FROM oxmill.complete_gone(ids, attempts, nonces, usual, special);
+            RETURN QUERY
+            SELECT g.item, g.of_queue, g.kept
+            FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
         END IF;
     END IF;
 END
