@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: help demo test check servers format docs bench clean
+.PHONY: help demo test check servers format docs bench bench-peers bench-docs clean
 
 help: ## Show this list.
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Run a worker, a scheduler and sample jobs on a SQLite file; ends by itself.
 	@$(BIN)/python examples/demo/demo.py
@@ -42,11 +42,17 @@ format: $(READY) ## Let ruff fix and format everything.
 docs: $(READY) ## Write docs/reference/ from the code.
 	@$(BIN)/python tests/docs/reference.py
 
-bench: $(READY) ## Run the benchmarks; figures go to benchmarks/results/.
+bench: $(READY) ## Measure ours beside the raw stores, in minutes; figures go to benchmarks/results/.
 	$(BIN)/python -m benchmarks.run
 
+bench-peers: $(READY) ## Measure ours beside other queues, in an hour or so; they are installed first.
+	$(BIN)/python -m benchmarks.run_peers
+
+bench-docs: $(READY) ## Write docs/benchmarks/ from the newest figures of both.
+	$(BIN)/python -m benchmarks.publish
+
 clean: ## Remove the virtual environment and every cache.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

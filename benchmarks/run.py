@@ -1,30 +1,27 @@
 """Runs workloads, interleaved, and writes what it found.
 
-    python -m benchmarks.run                 all workloads, three runs each
-    python -m benchmarks.run W3 --runs 5     one of them
+    python -m benchmarks.run                        all workloads on all stores, three runs each
+    python -m benchmarks.run W3 --store redis       one of them on one store
+    python -m benchmarks.run --runs 5 --scale 0.1   more runs, a tenth of the jobs
 
 Every figure is the median of interleaved runs (ours, raw, ours, raw, …), so that a noisy machine
-hits all contestants alike. Results go to benchmarks/results/ as JSON and Markdown.
+hits all alike. Results go to benchmarks/results/ as JSON and Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import pkgutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-from statistics import median
 
 from benchmarks import workloads
+from benchmarks.interleave import measure, stop_when_told
 from benchmarks.machine import describe
-from benchmarks.workload import Bound, Entry, Ratio, Workload
+from benchmarks.party import CONTESTANTS, PREFIXES, Party, contestant
+from benchmarks.report import Run, write
+from benchmarks.workload import Workload
 
-RESULTS = Path(__file__).parent / "results"
-Figures = dict[str, dict[str, list[float]]]
+STORES = ("sqlite", "redis", "postgres", "mariadb")
 
 
 def load() -> list[Workload]:
@@ -33,114 +30,33 @@ def load() -> list[Workload]:
     return [importlib.import_module(f"benchmarks.workloads.{name}").WORKLOAD for name in names]
 
 
-def once(entry: Entry, jobs: int) -> dict[str, float]:
-    """One measurement in a fresh folder and fresh processes."""
-    count = entry.jobs or jobs
-    with tempfile.TemporaryDirectory(prefix="oxmill-bench-") as folder:
-        if entry.fill is not None:
-            _process(entry.contestant, entry.fill, folder, entry.backlog or count)
-        found = _process(entry.contestant, entry.does, folder, count)
-    return {name: value for name, value in found.items() if isinstance(value, int | float)}
-
-
-def _process(contestant: str, does: str, folder: str, jobs: int) -> dict[str, float]:
-    command = [
-        sys.executable,
-        "-m",
-        f"benchmarks.contestants.{contestant}",
-        does,
-        folder,
-        str(jobs),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}{done.stdout}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def measure(workload: Workload, runs: int) -> Figures:
-    """Interleaved runs of all entries."""
-    figures: Figures = {name: {} for name in workload.entries}
-    for run in range(1, runs + 1):
-        for name, entry in workload.entries.items():
-            found = once(entry, workload.jobs)
-            for metric, value in found.items():
-                figures[name].setdefault(metric, []).append(value)
-            shown = "  ".join(f"{metric} {value:,.4g}" for metric, value in found.items())
-            print(f"{workload.id} run {run}/{runs}  {name:20} {shown}", flush=True)
-    return figures
-
-
-def judge(workload: Workload, figures: Figures) -> list[dict[str, object]]:
-    """Ratios and bounds of one workload. A ratio is taken run by run; its median counts."""
-    rows: list[dict[str, object]] = []
-    for ratio in workload.ratios:
-        pairs = zip(
-            figures[ratio.over][ratio.metric], figures[ratio.under][ratio.metric], strict=True
-        )
-        rows.append(_row(workload, ratio, median(over / under for over, under in pairs)))
-    return rows + [
-        _row(workload, bound, median(figures[bound.entry][bound.metric]))
-        for bound in workload.bounds
-    ]
-
-
-def _row(workload: Workload, asked: Ratio | Bound, value: float) -> dict[str, object]:
-    wanted, met = "report", True
-    if asked.at_least is not None:
-        wanted, met = f">= {asked.at_least:g}", value >= asked.at_least
-    elif asked.at_most is not None:
-        wanted, met = f"<= {asked.at_most:g}", value <= asked.at_most
-    return {
-        "workload": workload.id,
-        "title": asked.title,
-        "value": value,
-        "wanted": wanted,
-        "met": met,
-    }
-
-
-def table(rows: list[dict[str, object]], all_figures: dict[str, Figures]) -> str:
-    """The results for people."""
-    lines = ["| measure | found | wanted | met |", "|---|--:|--:|---|"]
-    lines += [
-        f"| {row['title']} | {row['value']:,.3g} | {row['wanted']} | {'yes' if row['met'] else 'NO'} |"
-        for row in rows
-    ]
-    lines += ["", "| workload | entry | figures (median) |", "|---|---|---|"]
-    for workload, figures in all_figures.items():
-        for name, metrics in figures.items():
-            shown = ", ".join(
-                f"{metric} {median(values):,.4g}" for metric, values in metrics.items()
-            )
-            lines.append(f"| {workload} | {name} | {shown} |")
-    return "\n".join(lines)
+def parties(workload: Workload, store: str) -> dict[str, Party]:
+    """Who of ours takes part on this store."""
+    found = {name: contestant(entry.who, store) for name, entry in workload.entries.items()}
+    return {name: party for name, party in found.items() if party is not None}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="workloads, such as W3; all by default")
+    parser.add_argument("--store", action="append", choices=STORES, help="all by default")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1, help="factor on the number of jobs")
+    parser.add_argument("--note", help="a remark for the results, such as: loaded")
     options = parser.parse_args()
+    stop_when_told()
     chosen = [w for w in load() if not options.only or w.id in options.only]
-    machine = describe()
-    all_figures: dict[str, Figures] = {}
-    rows: list[dict[str, object]] = []
-    for workload in chosen:
-        figures = measure(workload, options.runs)
-        all_figures[workload.id] = figures
-        rows += judge(workload, figures)
-    text = table(rows, all_figures)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "latest.json").write_text(
-        json.dumps({"machine": machine, "rows": rows, "figures": all_figures}, indent=1)
-    )
-    settings = "\n".join(f"- {name}: {value}" for name, value in machine.items())
-    (RESULTS / "latest.md").write_text(
-        f"# Benchmarks\n\n{settings}\n- durability: WAL, synchronous=FULL on both sides\n\n{text}\n"
-    )
-    print(f"\n{text}\n\nwritten to {RESULTS}/latest.md and latest.json")
-    if not all(row["met"] for row in rows):
+    stores = options.store or [s for s in STORES if (CONTESTANTS / f"oxmill_{s}.py").exists()]
+    found = (contestant(who, store) for store in stores for who in PREFIXES)
+    told = [party.about() for party in found if party is not None]
+    about = {"machine": describe(stores, options), "parties": told}
+    done: list[Run] = []
+    for store in stores:
+        for workload in chosen:
+            taking = parties(workload, store)
+            done.append(measure(workload, store, taking, options.runs, options.scale))
+            write("latest", about, done)  # after each, so that an end halfway loses nothing
+    if not all(row.met for run in done for row in run.rows()):
         raise SystemExit(1)
 
 

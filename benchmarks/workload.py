@@ -1,23 +1,29 @@
-"""What is measured, who takes part, and which ratios are promised."""
+"""What is measured, who takes part, and which ratios are promised, for any store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+Wanted = float | Mapping[str, float] | None
+"""One bound for all stores, or one for each that has one."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One contestant doing one workload on a fresh folder."""
+    """One party doing one thing on a fresh store."""
 
-    contestant: str
-    """Module under benchmarks.contestants."""
+    who: str
+    """`ours`, `raw`, `bare`, or a peer."""
     does: str
+    """What it does: a function of its file, or one of the measurements in measuring.py."""
     fill: str | None = None
     """The function that makes the backlog, outside the clock."""
     backlog: int = 0
     jobs: int | None = None
     """Instead of the workload's number."""
+    workers: int = 1
+    """Worker processes, where they are processes of their own."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +32,11 @@ class Ratio:
 
     title: str
     over: str
-    under: str
+    under: str | tuple[str, ...]
+    """One entry, or the best of several."""
     metric: str = "rate"
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: Wanted = None
+    at_most: Wanted = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,8 @@ class Bound:
     title: str
     entry: str
     metric: str
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: Wanted = None
+    at_most: Wanted = None
 
 
 @dataclass(frozen=True)
@@ -52,4 +59,9 @@ class Workload:
     jobs: int
     entries: Mapping[str, Entry]
     ratios: tuple[Ratio, ...] = ()
-    bounds: tuple[Bound, ...] = field(default=())
+    bounds: tuple[Bound, ...] = ()
+
+
+def wanted(bound: Wanted, store: str) -> float | None:
+    """The bound for one store."""
+    return bound.get(store) if isinstance(bound, Mapping) else bound

@@ -10,9 +10,9 @@ import os
 import sqlite3
 import sys
 import time
-from pathlib import Path
 
-from benchmarks.contestant import PAYLOAD, Contestant, main
+from benchmarks.contestant import PAYLOAD, Contestant, Measured, Place, main
+from benchmarks.servers.sqlite import file_of
 
 SCHEMA = """
 CREATE TABLE jobs (
@@ -32,11 +32,12 @@ UPDATE jobs SET state = 'running', lease_until = ?, token = ? WHERE seq IN (
 ) RETURNING seq, id, payload
 """
 DELETE = "DELETE FROM jobs WHERE seq = ? AND token = ?"
+LEFT = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
 KEEP = "UPDATE jobs SET state = 'succeeded', result = NULL WHERE seq = ? AND token = ?"
 
 
-def connect(folder: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+def connect(place: Place) -> sqlite3.Connection:
+    connection = sqlite3.connect(file_of(place.url), isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA secure_delete=OFF")
@@ -50,8 +51,8 @@ def ids(count: int) -> list[str]:
     return [f"{time.time_ns():016x}{os.urandom(8).hex()}" for _ in range(count)]
 
 
-def enqueue_one(folder: Path, jobs: int) -> dict[str, float]:
-    connection, names = connect(folder), ids(jobs)
+def enqueue_one(place: Place, jobs: int) -> Measured:
+    connection, names = connect(place), ids(jobs)
     start = time.perf_counter()
     for name in names:
         connection.execute("BEGIN IMMEDIATE")
@@ -60,23 +61,19 @@ def enqueue_one(folder: Path, jobs: int) -> dict[str, float]:
     return {"rate": jobs / (time.perf_counter() - start)}
 
 
-def enqueue_bulk(folder: Path, jobs: int) -> dict[str, float]:
-    connection = connect(folder)
+def enqueue_bulk(place: Place, jobs: int) -> Measured:
+    connection = connect(place)
     start = time.perf_counter()
-    for _ in range(0, jobs, 1000):
-        made = ids(1000)
+    for first in range(0, jobs, 1_000):
+        made = ids(min(1_000, jobs - first))
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(INSERT, [(name, PAYLOAD) for name in made])
         connection.execute("COMMIT")
     return {"rate": jobs / (time.perf_counter() - start)}
 
 
-def fill(folder: Path, jobs: int) -> None:
-    enqueue_bulk(folder, jobs)
-
-
-def _drain(folder: Path, jobs: int, ending: str, batch: int = 100) -> dict[str, float]:
-    connection = connect(folder)
+def _drain(place: Place, jobs: int, ending: str, batch: int = 100) -> Measured:
+    connection = connect(place)
     done: list[tuple[int, int]] = []
     count = token = 0
     start = time.perf_counter()
@@ -93,24 +90,25 @@ def _drain(folder: Path, jobs: int, ending: str, batch: int = 100) -> dict[str, 
             break
         done = [(seq, token) for seq, _, _ in rows]
     took = time.perf_counter() - start
-    if count != jobs:
-        raise SystemExit(f"drained {count} of {jobs}")
+    (left,) = connection.execute(LEFT).fetchone()
+    if count != jobs or left:
+        raise SystemExit(f"drained {count} of {jobs}, and {left} are left")
     return {"rate": jobs / took}
 
 
-def drain(folder: Path, jobs: int) -> dict[str, float]:
-    return _drain(folder, jobs, DELETE)
+def drain(place: Place, jobs: int) -> Measured:
+    return _drain(place, jobs, DELETE)
 
 
-def drain_kept(folder: Path, jobs: int) -> dict[str, float]:
-    return _drain(folder, jobs, KEEP)
+def drain_kept(place: Place, jobs: int) -> Measured:
+    return _drain(place, jobs, KEEP)
 
 
 CONTESTANT = Contestant(
     name="bare sqlite3",
     settings=f"WAL, synchronous=FULL, one connection, SQLite {sqlite3.sqlite_version}",
-    fill=fill,
-    workloads={
+    does={
+        "fill": enqueue_bulk,
         "enqueue_one": enqueue_one,
         "enqueue_bulk": enqueue_bulk,
         "drain": drain,

@@ -10,10 +10,10 @@ import json
 import sqlite3
 import sys
 import time
-from pathlib import Path
 
-from benchmarks.contestant import PAYLOAD, Contestant, main
+from benchmarks.contestant import PAYLOAD, Contestant, Measured, Place, main
 from benchmarks.contestants.bare_sqlite import ids
+from benchmarks.servers.sqlite import file_of
 from oxmill.drivers.sqlite.migrating import pending_sql
 from oxmill.drivers.sqlite.statements import positional_text, statement_text
 
@@ -26,10 +26,11 @@ STANDINGS = statement_text("standings_by_id")
 DELETE = statement_text("delete_jobs")
 COMPLETE = statement_text("complete_jobs")
 DAY = 86_400_000_000
+LEFT = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'running')"
 
 
-def connect(folder: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(folder / "raw.db", isolation_level=None, cached_statements=256)
+def connect(place: Place) -> sqlite3.Connection:
+    connection = sqlite3.connect(file_of(place.url), isolation_level=None, cached_statements=256)
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=OFF"):
         connection.execute(f"PRAGMA {pragma}")
     if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -56,32 +57,24 @@ def _enqueue(connection: sqlite3.Connection, made: list[str], first: int, keep: 
     connection.execute("COMMIT")
 
 
-def enqueue_one(folder: Path, jobs: int) -> dict[str, float]:
-    connection, names = connect(folder), ids(jobs)
+def enqueue_one(place: Place, jobs: int) -> Measured:
+    connection, names = connect(place), ids(jobs)
     start = time.perf_counter()
     for seq, name in enumerate(names, 1):
         _enqueue(connection, [name], seq, 0)
     return {"rate": jobs / (time.perf_counter() - start)}
 
 
-def _enqueue_bulk(folder: Path, jobs: int, keep: int | None) -> dict[str, float]:
-    connection = connect(folder)
+def enqueue_bulk(place: Place, jobs: int, keep: int | None = 0) -> Measured:
+    connection = connect(place)
     start = time.perf_counter()
     for first in range(1, jobs + 1, 1_000):
-        _enqueue(connection, ids(1_000), first, keep)
+        _enqueue(connection, ids(min(1_000, jobs - first + 1)), first, keep)
     return {"rate": jobs / (time.perf_counter() - start)}
 
 
-def enqueue_bulk(folder: Path, jobs: int) -> dict[str, float]:
-    return _enqueue_bulk(folder, jobs, 0)
-
-
-def fill(folder: Path, jobs: int) -> None:
-    _enqueue_bulk(folder, jobs, 0)
-
-
-def drain(folder: Path, jobs: int, *, kept: bool = False) -> dict[str, float]:
-    connection = connect(folder)
+def drain(place: Place, jobs: int, *, kept: bool = False) -> Measured:
+    connection = connect(place)
     held: list[tuple[object, ...]] = []
     count = nonce = 0
     start = time.perf_counter()
@@ -116,20 +109,21 @@ def drain(folder: Path, jobs: int, *, kept: bool = False) -> dict[str, float]:
             break
         held = rows
     took = time.perf_counter() - start
-    if count != jobs:
-        raise SystemExit(f"drained {count} of {jobs}")
+    (left,) = connection.execute(LEFT).fetchone()
+    if count != jobs or left:
+        raise SystemExit(f"drained {count} of {jobs}, and {left} are left")
     return {"rate": jobs / took}
 
 
 CONTESTANT = Contestant(
     name="raw sqlite3",
     settings=f"our statements, WAL, synchronous=FULL, SQLite {sqlite3.sqlite_version}",
-    fill=fill,
-    workloads={
+    does={
+        "fill": enqueue_bulk,
         "enqueue_one": enqueue_one,
         "enqueue_bulk": enqueue_bulk,
         "drain": drain,
-        "drain_kept": lambda folder, jobs: drain(folder, jobs, kept=True),
+        "drain_kept": lambda place, jobs: drain(place, jobs, kept=True),
     },
 )
 

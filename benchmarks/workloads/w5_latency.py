@@ -6,9 +6,9 @@ WORKLOAD = Workload(
     id="W5",
     title="latency on an idle queue, across processes",
     jobs=200,
-    entries={"ours": Entry("oxmill_sqlite", "latency")},
+    entries={"ours": Entry("ours", "latency")},
     bounds=(
-        Bound("W5 p50, ms", "ours", "p50_ms", at_most=5),
+        Bound("W5 p50, ms", "ours", "p50_ms", at_most={"sqlite": 5, "mariadb": 25}),
         Bound("W5 p99, ms", "ours", "p99_ms"),
     ),
 )

@@ -20,10 +20,9 @@ DEFAULT_URL: Final = "sqlite:///oxmill.db"
 _REDIS: Final = frozenset({"redis", "rediss", "valkey", "valkeys", "unix"})
 
 _POSTGRES: Final = frozenset({"postgresql", "postgres"})
+_MYSQL: Final = frozenset({"mysql", "mariadb"})
 
 _TO_COME: Final = {
-    "mysql": "mysql",
-    "mariadb": "mysql",
     "http": "web",
     "https": "web",
     "grpc": "grpc",
@@ -54,7 +53,7 @@ def connect(
     full path, `memory://` a store that lives and dies with this object. Redis and Valkey:
     `redis://host:6379/0`, `rediss://…` with TLS, `unix:///run/redis.sock`,
     `redis+sentinel://one,two/master`, `redis+cluster://one,two`. PostgreSQL:
-    `postgresql://user@host:5432/database`.
+    `postgresql://user@host:5432/database`. MySQL and MariaDB: `mysql://user@host:3306/database`.
 
     In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
     process; in `volatile`, neither is promised.
@@ -76,6 +75,9 @@ def connect(
     if scheme in _POSTGRES:
         given = None if clock is wall_clock else clock
         return _postgres(place, given, doorbell=doorbell, mode=mode)
+    if scheme in _MYSQL:
+        given = None if clock is wall_clock else clock
+        return _mysql(place, given, doorbell=doorbell, mode=mode)
     raise BadConfig(_unknown(place, scheme))
 
 
@@ -88,6 +90,17 @@ def _postgres(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> D
             raise
         raise BadConfig('PostgreSQL needs its client: pip install "oxmill[postgres]"') from missing
     return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
+
+
+def _mysql(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+    """The server's own clock decides, unless a test gives another."""
+    try:
+        from oxmill.drivers.mysql.driver import open_mysql  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as missing:
+        if missing.name != "pymysql":
+            raise
+        raise BadConfig('MySQL needs its client: pip install "oxmill[mysql]"') from missing
+    return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
 def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:

@@ -127,7 +127,7 @@ class Server:
             autocommit=True,
             connect_timeout=5,
             ssl_disabled=True,
-            read_timeout=60,
+            read_timeout=240,
         )
         try:
             yield client
@@ -183,6 +183,8 @@ class Server:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where a server that survives nothing is fastest."""
 QUICK = ("--innodb-flush-log-at-trx-commit=2", "--skip-innodb-doublewrite")
 """For tests that cut no power."""
 
@@ -190,9 +192,7 @@ QUICK = ("--innodb-flush-log-at-trx-commit=2", "--skip-innodb-doublewrite")
 @cache
 def shared_server():
     """One server without waits for the disk; each test uses a database of its own."""
-    memory = Path("/dev/shm")
-    folder = tempfile.mkdtemp(prefix="oxmill-mysql-", dir=memory if memory.is_dir() else None)
-    return Server(folder, *QUICK).start()
+    return Server(tempfile.mkdtemp(prefix="oxmill-mysql-", dir=MEMORY), *QUICK).start()
 
 
 @atexit.register

@@ -55,39 +55,16 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
         rows: list[bytes] = []
         found: list[bytes] = []
         for number, (job, state) in enumerate(zip(self._jobs, self._states, strict=True)):
-            key = (
-                job.queue,
-                job.task,
-                state._value_,
-                job.priority,
-                job.delay,
-                job.run_at,
-                job.expires_in,
-                job.max_attempts,
-                job.crash_limit,
-                job.keep,
-                job.group,
-            )
+            key = _key(job, state)
             text = alike.get(key)
             if text is None:
                 text = alike[key] = _alike(key)
             extras = extras_of(job)
-            rows.append(
-                b"(LAST_INSERT_ID() * 65536 + %d, %b, LAST_INSERT_ID() * 65536 + %d, @oxmill_now, NULL, %b, NULL, %b, %b, %b)"
-                % (
-                    number,
-                    literal(job.id),
-                    number,
-                    text[0],
-                    text[1],
-                    literal(extras),
-                    literal(job.payload),
-                )
-            )
+            values = (literal(job.id), *text, literal(extras), literal(job.payload))
+            rows.append(_row(number, *values))
             if extras is not None:
                 found += [
-                    b"(%b, %b, LAST_INSERT_ID() * 65536 + %d)"
-                    % (literal(name), literal(stored(value)), number)
+                    b"(%b, %b, %b)" % (literal(name), literal(stored(value)), _seq(number))
                     for name, value, _ in labels(extras_in(extras), 0)
                 ]
         return rows, found
@@ -102,8 +79,45 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
         )
 
 
+def _seq(number: int) -> bytes:
+    """The number of arrival of a job, by its place in the batch."""
+    return b"LAST_INSERT_ID() * %d + %d" % (BLOCK, number)
+
+
+def _row(number: int, *values: bytes) -> bytes:
+    """A row of `insert_job`."""
+    seq = _seq(number)
+    job_id, before, after, extras, payload = values
+    return b"(%b, %b, %b, @oxmill_now, NULL, %b, NULL, %b, %b, %b)" % (
+        seq,
+        job_id,
+        seq,
+        before,
+        after,
+        extras,
+        payload,
+    )
+
+
+def _key(job: NewJob, state: State) -> tuple[Any, ...]:
+    """What jobs of a batch often have in common."""
+    return (
+        job.queue,
+        job.task,
+        state._value_,
+        job.priority,
+        job.delay,
+        job.run_at,
+        job.expires_in,
+        job.max_attempts,
+        job.crash_limit,
+        job.keep,
+        job.group,
+    )
+
+
 def _alike(key: tuple[Any, ...]) -> tuple[bytes, bytes]:
-    """What jobs of a batch have in common: the columns before and after the unique key."""
+    """The columns before and after the unique key."""
     queue, task, state, priority, delay, run_at, expires_in, *counts, keep, group = key
     due_at = b"@oxmill_now + %d" % delay if run_at is None else literal(run_at)
     expires_at = b"NULL" if expires_in is None else b"@oxmill_now + %d" % expires_in

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from oxmill.drivers.sql.steps import Rows
 
-_COLUMNS: Final = (
+_COLUMNS: Final[tuple[str, ...]] = (
     "held",
     "scheduled",
     "waiting",
@@ -16,7 +16,7 @@ _COLUMNS: Final = (
     "failed",
     "cancelled",
 )
-_EVER: Final = ("succeeded", "failed", "cancelled")
+_EVER: Final[tuple[str, ...]] = ("succeeded", "failed", "cancelled")
 
 
 def changed(changes: Mapping[tuple[str, str], Sequence[int]]) -> Rows:
@@ -36,7 +36,7 @@ def tallies(rows: Rows) -> Rows:
     found: Rows = []
     for queue, *row in rows:
         numbers = [int(number) for number in row]
-        totals = dict(zip(_EVER, numbers[len(_COLUMNS) :], strict=True))
+        totals: dict[str, int] = dict(zip(_EVER, numbers[len(_COLUMNS) :], strict=True))
         for state, n in zip(_COLUMNS, numbers, strict=False):
             total = totals.get(state, 0)
             if n or total:

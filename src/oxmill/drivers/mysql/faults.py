@@ -59,6 +59,11 @@ def is_lost(error: BaseException) -> bool:
     return code in _LOST or code in _LOST_CLIENT or code in _MOVED
 
 
+def is_refused(error: BaseException) -> bool:
+    """Whether the server has answered that it takes no writes (any more)."""
+    return code_of(error) in _MOVED
+
+
 def unknown(shown: str, error: BaseException) -> OutcomeUnknown:
     """The connection went while the commit was on its way."""
     return OutcomeUnknown(

@@ -8,7 +8,7 @@ from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import Start, Statement, operation
 from oxmill.model.info import Sweep, Swept
-from oxmill.store.plan import Steps, ask
+from oxmill.store.plan import Plan, Steps, ask
 
 _AT_ONCE: Final = 2_000
 
@@ -23,6 +23,11 @@ class MysqlHousekeeping(SqlHousekeeping):
         swept = yield from start.steps()
         yield from fold()
         return swept
+
+
+def folding() -> Plan[int]:
+    """The plan that adds changes of counts up."""
+    return Plan("fold", None, fold)
 
 
 def fold() -> Steps[int]:

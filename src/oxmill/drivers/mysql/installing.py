@@ -18,7 +18,7 @@ class MysqlInstalling:
 
     def __init__(self, place: Place, mode: Mode, bounds: Bounds) -> None:
         self._place = place
-        self._mode = mode
+        self._mode: Mode = mode
         self._bounds = bounds
 
     @operation("migrate")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, cast
 
 from pymysql import err
 from pymysql.connections import Connection
@@ -31,13 +32,17 @@ class Link:
     """A connection, used by one thread at a time."""
 
     def __init__(self, place: Place) -> None:
-        self._connection = Connection(
-            **place.options,
-            charset="utf8mb4",
-            autocommit=None,
-            read_timeout=place.timeout,
-            write_timeout=place.timeout,
-            client_flag=CLIENT.MULTI_STATEMENTS | CLIENT.FOUND_ROWS,
+        # Its private parts are used: it cannot send a batch and hand over what comes back as it is.
+        self._connection: Any = cast(
+            "Any",
+            Connection(
+                **place.options,
+                charset="utf8mb4",
+                autocommit=None,
+                read_timeout=place.timeout,
+                write_timeout=place.timeout,
+                client_flag=CLIENT.MULTI_STATEMENTS | CLIENT.FOUND_ROWS,
+            ),
         )
         self._file: Any = self._connection._rfile  # noqa: SLF001 - see `wire`
         self._used = time.monotonic()
@@ -102,6 +107,11 @@ class Link:
         """Forget the open transaction."""
         self.send([b"ROLLBACK"])
 
+    def leave(self) -> None:
+        """Say good-bye and let go of it."""
+        with suppress(err.Error, OSError):
+            self._connection.close()
+
     def close(self) -> None:
-        """Let go of it, without a word if the server does not listen."""
-        self._connection._force_close()  # noqa: SLF001 - a forked child must not say good-bye
+        """Let go of it without a word: it is broken, or it belongs to the parent process."""
+        self._connection._force_close()  # noqa: SLF001 - see above

@@ -71,4 +71,5 @@ class Pool:
         with self._turn:
             idle, self._idle = self._idle, []
         for link in idle:
-            link.close()
+            if os.getpid() == self._pid:
+                link.leave()

@@ -8,6 +8,7 @@ plans take as many round trips as they have questions, and one more.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -57,6 +58,8 @@ _NO_SOURCE: Final[dict[str, Any]] = {
     "field_name": None,
     "field_value": None,
 }
+_BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
+_MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
 
 
@@ -109,12 +112,13 @@ class Session:
     def _perform(self, plan: Plan[T]) -> Talk[T]:
         start = plan.start
         if not isinstance(start, Start):
-            return (yield from self._follow(start()))
+            steps: Steps[T] = start()
+            return (yield from self._follow(steps))
         if start.shortcut is not None:
-            answer: T | None = yield from self._reply(start.shortcut)
+            answer = yield from self._reply(start.shortcut)
             if answer is not None:
-                return answer
-        return (yield from self._follow(start.steps()))
+                return cast("T", answer)
+        return (yield from self._follow(cast("Steps[T]", start.steps())))
 
     def _follow(self, steps: Steps[T]) -> Talk[T]:
         reply: Any = None
@@ -175,13 +179,14 @@ class Session:
         if within:
             self._pending.append(b"SAVEPOINT oxmill_fresh")
         try:
-            return (yield from self._cut_short([Arriving(step.jobs, now)]))[0]
+            (answers,) = yield from self._cut_short([Arriving(step.jobs, now)])
         except Taken:
             self._open = within
             self._pending = (
                 [b"ROLLBACK TO SAVEPOINT oxmill_fresh"] if within else [*self._frame.undo]
             )
             return None
+        return cast("tuple[Enqueued, ...]", answers)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -206,7 +211,8 @@ class Session:
         locks = step.locks or name == "leases_by_seq"
         text = statement(name, parameters, locks=locks)
         if text.startswith(b"SELECT"):
-            return (yield from self._ask(text)).rows
+            rows = (yield from self._ask(text)).rows
+            return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
         self._add(text)
         return rows
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from typing import Any, Final, TypeVar, cast
 
 from oxmill.drivers.mysql.address import Place
@@ -19,15 +20,18 @@ from oxmill.drivers.mysql.faults import (
     busy,
     is_conflict,
     is_lost,
+    is_refused,
     translated,
     unknown,
 )
+from oxmill.drivers.mysql.housekeeping import folding
 from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.mysql.migrating import migrate
 from oxmill.drivers.mysql.pool import Pool
 from oxmill.drivers.mysql.session import Batch, Frame, Session, Talk
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.sql.steps import Look, Overtaken, Start
+from oxmill.errors import StoreError
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
 from oxmill.store.roles.installing import Check, Migrate, Version
@@ -45,6 +49,8 @@ _READS: Final = Frame(
 _TRIES: Final = 30
 """How often a plan is started before others are said to be in the way."""
 _PAUSE: Final = 0.002
+_FOLD: Final = 250
+"""After so many writes of this process counts are added up, even if no worker sweeps."""
 
 
 class MysqlTransport:
@@ -56,6 +62,7 @@ class MysqlTransport:
         self._pool = Pool(place)
         self._guard = threading.Lock()
         self._installed = False
+        self._written = count(1)
         self._threads: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
 
@@ -65,7 +72,11 @@ class MysqlTransport:
             return self._look(plan)
         if not self._installed:
             self._install()
-        return self._retry(plan)
+        answer = self._retry(plan)
+        if plan.writes and next(self._written) % _FOLD == 0:
+            with suppress(StoreError):  # a sweep will do it
+                self._retry(folding())
+        return answer
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop. A caller that goes away leaves a plan that is
@@ -136,11 +147,12 @@ class MysqlTransport:
 
     def _retry(self, plan: Plan[T]) -> T:
         """Perform a plan, again and again while others are in its way."""
-        for attempt in range(1, _TRIES + 1):
+        patience = time.monotonic() + self._place.timeout
+        for attempt in count(1):
             try:
                 return self._perform(plan)
             except _Again as again:
-                if attempt == _TRIES:
+                if attempt == _TRIES or time.monotonic() > patience:
                     raise busy(self._place.shown, again.cause) from again.cause
                 if not again.at_once:
                     time.sleep(_PAUSE * min(attempt, 10) * (0.5 + random.random()))  # noqa: S311
@@ -180,7 +192,7 @@ class MysqlTransport:
             self._roll_back(link)
             return translated(error, self._place.shown)
         self._pool.discard(link)
-        if talk.committing:
+        if talk.committing and not is_refused(error):
             return unknown(self._place.shown, error)
         if used and not talk.answered:  # it was lost while nobody used it
             return _Again(error, at_once=True)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+from oxmill.drivers.postgres.floors import Floors
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.claiming import SqlClaiming, renewed
 from oxmill.drivers.sql.rows import leased, stored_nonce
-from oxmill.drivers.sql.steps import NOW, Rows, operation
+from oxmill.drivers.sql.steps import NOW, operation
+from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.store.plan import Steps, ask
 
 
 class PostgresClaiming(SqlClaiming):
     """Grants and prolongs leases."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__(bounds)
+        self._floors = Floors()
 
     @operation("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
@@ -26,13 +32,22 @@ class PostgresClaiming(SqlClaiming):
             "worker": request.worker,
             "nonce": stored_nonce(request.nonce),
             "bound": self._bounds.cleanup_jobs,
-            "tending": True,
+            **self._floors.under(queues),
         }
         rows = yield from ask(Call("claim", asked))
         if rows and rows[-1][_TEND]:
             yield from self._tended(queues, (yield from ask(NOW)))
             rows = yield from ask(Call("claim", asked | {"tending": False}))
-        return _claimed(rows or [], request)
+        *granted, last = rows or []
+        granted.sort(key=_rank)
+        self._floors.learn(queues, granted, last[_COST], full=len(granted) == request.limit)
+        now = last[_NOW]
+        return Claimed(
+            jobs=leased([row[:_LEASE] for row in granted], request.nonce),
+            now=now,
+            until=now + request.lease,
+            next_due=last[_NEXT_DUE],
+        )
 
     @operation("renew")
     def _renew(self, request: Renew) -> Steps[Renewed]:
@@ -58,19 +73,6 @@ class PostgresClaiming(SqlClaiming):
 
 
 _LEASE = 15
-_NOW, _NEXT_DUE, _TEND = 16, 17, 18
+_NOW, _NEXT_DUE, _TEND, _COST = 16, 17, 18, 19
 _rank = itemgetter(6, 15)
 """Priority and place."""
-
-
-def _claimed(rows: Rows, request: Claim) -> Claimed:
-    """The answer: the jobs, and what the last row says."""
-    *granted, last = rows
-    granted.sort(key=_rank)
-    now = last[_NOW]
-    return Claimed(
-        jobs=leased([row[:_LEASE] for row in granted], request.nonce),
-        now=now,
-        until=now + request.lease,
-        next_due=last[_NEXT_DUE],
-    )

@@ -63,12 +63,14 @@ class Link:
         text = query.text
         cursor = self._cursor
         # Nothing is prepared by name: the next statement may reach another session of a pooler.
-        cursor.execute(text.sql, sendable(query.values, text.types), prepare=False, binary=True)
+        cursor.execute(
+            text.sql.encode(), sendable(query.values, text.types), prepare=False, binary=True
+        )
         return cursor.fetchall() if cursor.description is not None else []
 
     def say(self, command: str) -> None:
         """Send a command that has no rows."""
-        self._cursor.execute(command, prepare=False)
+        self._cursor.execute(command.encode(), prepare=False)
 
     @property
     def idle(self) -> bool:

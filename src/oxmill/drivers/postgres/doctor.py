@@ -8,7 +8,7 @@ from psycopg import Connection
 
 from oxmill.drivers.postgres.findings import Mode, findings_of
 from oxmill.drivers.postgres.migrating import schema_of
-from oxmill.drivers.postgres.statements import in_schema, statement
+from oxmill.drivers.postgres.statements import statement
 from oxmill.model.info import Finding, Level
 
 
@@ -16,7 +16,7 @@ def examine(
     connection: Connection[Any], schema: str, mode: Mode, *, deep: bool
 ) -> tuple[Finding, ...]:
     """Every finding, worst first. Writes nothing."""
-    rows = connection.execute(statement(schema, "facts").sql).fetchall()
+    rows = connection.execute(statement(schema, "facts").sql.encode()).fetchall()
     facts = {name: value for name, value in rows if value is not None}
     findings = list(findings_of(facts, mode))
     there = schema_of(connection, schema)
@@ -39,7 +39,7 @@ def examine(
 
 def _recount(connection: Connection[Any], schema: str) -> list[Finding]:
     """Count the jobs, and compare with the counts that are kept."""
-    wrong = connection.execute(in_schema(statement(schema, "recount").sql, schema)).fetchall()
+    wrong = connection.execute(statement(schema, "recount").sql.encode()).fetchall()
     return [
         Finding(
             level=Level.WARN,

@@ -71,7 +71,7 @@ def schema_of(connection: Connection[Any], schema: str) -> Schema:
     if not there:
         return Schema(current=0, newest=newest)
     ledger = connection.execute(
-        in_schema("SELECT version, name FROM oxmill.migrations ORDER BY version", schema)
+        _sql("SELECT version, name FROM oxmill.migrations ORDER BY version", schema)
     ).fetchall()
     current = ledger[-1][0] if ledger else 0
     return Schema(current=current, newest=newest, applied=tuple(name for _, name in ledger))
@@ -86,14 +86,14 @@ def migrate(
     if not found.pending:
         return found
     with connection.transaction():
-        connection.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
-        connection.execute(in_schema("SELECT pg_advisory_xact_lock(hashtext('oxmill.'))", schema))
+        connection.execute(_sql(f"SET LOCAL lock_timeout = '{_PATIENCE}'", schema))
+        connection.execute(_sql("SELECT pg_advisory_xact_lock(hashtext('oxmill.'))", schema))
         ((there,),) = connection.execute(
             "SELECT to_regnamespace($1) IS NOT NULL", [schema]
         ).fetchall()
         if not there:
-            connection.execute(f"CREATE SCHEMA {schema}")
-        connection.execute(in_schema(_LEDGER, schema))
+            connection.execute(_sql(f"CREATE SCHEMA {schema}", schema))
+        connection.execute(_sql(_LEDGER, schema))
         # Read again: another process may have done it while this one waited for its turn.
         current = schema_of(connection, schema).current
         now = time.time_ns() // 1_000 if clock is None else clock()
@@ -101,7 +101,7 @@ def migrate(
             if step.version > current:
                 _apply(connection, step, schema, now)
         for text in function_texts(schema):
-            connection.execute(text)
+            connection.execute(text.encode())
     return schema_of(connection, schema)
 
 
@@ -129,10 +129,15 @@ def _refuse_newer(found: Schema) -> None:
         )
 
 
+def _sql(text: str, schema: str) -> bytes:
+    """For this schema; as bytes, since the library takes only written text for text."""
+    return in_schema(text, schema).encode()
+
+
 def _apply(connection: Connection[Any], step: Migration, schema: str, now: Micros) -> None:
-    connection.execute(in_schema(step.text, schema))
+    connection.execute(_sql(step.text, schema))
     connection.execute(
-        in_schema(
+        _sql(
             "INSERT INTO oxmill.migrations (version, name, applied_at, checksum) "
             "VALUES ($1, $2, $3, $4)",
             schema,

@@ -207,8 +207,8 @@ class _Session:
         text = statement(self._schema, "complete_and_claim")
         given = settle.given() | claim.given()
         rows = yield Query(text, [given[word] for word in text.names], alone=True)
-        settle.tell([row[:2] for row in rows if row[0] is not None])
-        granted = [row[2:] for row in rows if row[0] is None]
+        settle.tell([row[:3] for row in rows if row[0] is not None])
+        granted = [row[3:] for row in rows if row[0] is None]
         if granted:
             claim.tell(granted)
 

@@ -9,14 +9,21 @@ from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.rows import stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling, rounds
 from oxmill.drivers.sql.steps import NOW, operation
+from oxmill.model.bounds import Bounds
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
+from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Steps, ask
 
 
 class PostgresSettling(SqlSettling):
     """Records how leases ended."""
+
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
+        super().__init__(bounds, able)
+        self._gone_first = False
+        """Whether the jobs of the last batch were deleted: then those of the next will be, too."""
 
     @operation("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
@@ -32,8 +39,10 @@ class PostgresSettling(SqlSettling):
         answers: dict[str, Settled] = {}
         if plain:
             whole = alone and len(plain) == len(items)
-            rows = (yield from ask(Call("complete", _batch(plain), alone=whole))) or []
-            for number, queue in rows:
+            asked = _batch(plain) | {"gone_first": self._gone_first}
+            rows = (yield from ask(Call("complete", asked, alone=whole))) or []
+            self._gone_first = bool(rows) and not rows[0][-1]
+            for number, queue, _ in rows:
                 job = plain[number - 1].id
                 answers[job] = Settled(
                     id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue

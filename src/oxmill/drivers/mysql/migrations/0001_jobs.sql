@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS oxmill_counts (
 
 -- One row per job. InnoDB has no partial indexes, so each job stands on one shelf, in one order:
 -- live jobs on the shelf of their state and queue, in the order in which they are looked for; ended
--- ones on the shelf of their state, in the order of arrival. One index serves them all.
+-- ones on the shelf of their state, in the order of arrival. One index serves them all. What never
+-- expires, or cannot any more, has the latest expiry of all.
 CREATE TABLE IF NOT EXISTS oxmill_jobs (
     seq BIGINT NOT NULL PRIMARY KEY,
     id VARBINARY(200) NOT NULL,
@@ -89,7 +90,9 @@ CREATE TABLE IF NOT EXISTS oxmill_jobs (
     ) STORED,
     expiry BIGINT AS (
         CASE
-            WHEN attempt = 0 AND state IN ('held', 'scheduled', 'waiting') THEN expires_at
+            WHEN attempt = 0 AND state IN ('held', 'scheduled', 'waiting') AND expires_at IS NOT NULL
+                THEN expires_at
+            ELSE 9223372036854775807
         END
     ) STORED,
     UNIQUE KEY oxmill_jobs_id (id),

@@ -22,7 +22,7 @@ SELECT
     ),
     (
         SELECT e.expiry FROM oxmill_jobs AS e FORCE INDEX (oxmill_jobs_expiry)
-        WHERE e.queue = :queue AND e.expiry IS NOT NULL
+        WHERE e.queue = :queue
         ORDER BY e.expiry LIMIT 1
     )
 INTO @oxmill_closed_:place, @oxmill_due_:place, @oxmill_lease_:place, @oxmill_expiry_:place;

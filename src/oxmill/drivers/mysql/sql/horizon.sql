@@ -27,8 +27,9 @@ SELECT
         ORDER BY l.spot LIMIT 1
     ),
     (
-        SELECT e.expiry FROM oxmill_jobs AS e FORCE INDEX (oxmill_jobs_expiry)
-        WHERE e.queue = asked.value AND e.expiry IS NOT NULL
+        SELECT NULLIF(e.expiry, 9223372036854775807)
+        FROM oxmill_jobs AS e FORCE INDEX (oxmill_jobs_expiry)
+        WHERE e.queue = asked.value
         ORDER BY e.expiry LIMIT 1
     )
 FROM JSON_TABLE(

@@ -9,5 +9,5 @@ SELECT
     j.extras
 FROM oxmill_jobs AS j FORCE INDEX (oxmill_jobs_shelf)
 WHERE j.shelf = CONCAT('running ', :queue) AND j.spot <= :now
-ORDER BY j.spot, j.seq
+ORDER BY j.spot, j.place
 LIMIT :most;

@@ -2,7 +2,7 @@
 -- over, and the next best take their place.
 -- Result: where they stand, at most `most` of them.
 CREATE OR REPLACE FUNCTION oxmill.best_of(
-    opened text[], most integer, moment bigint, keyed text[]
+    opened text[], above integer[], beyond bigint[], most integer, moment bigint, keyed text[]
 ) RETURNS tid[]
 LANGUAGE plpgsql VOLATILE
 SET jit = off
@@ -18,11 +18,12 @@ BEGIN
     WHILE room > 0 LOOP
         batch := ARRAY(
             SELECT head.seq
-            FROM unnest(opened) AS q (name)
+            FROM unnest(opened, above, beyond) AS q (name, priority, place)
             CROSS JOIN LATERAL (
                 SELECT j.seq, j.priority, j.place FROM oxmill.jobs AS j
                 WHERE
                     j.state = 'waiting' AND j.queue = q.name
+                    AND (j.priority, j.place) > (q.priority, q.place)
                     AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
                     AND (j.unique_key IS NULL OR oxmill.free_to_start(j.unique_key, j.extras, keyed))
                     AND j.seq <> ALL (tried)

@@ -2,16 +2,19 @@
 -- holder only, the best ranks. Jobs that are due join the line before, `bound` of them per queue.
 -- If `tending` and a lease has lapsed or a job expired, nothing is granted and the caller must see
 -- to those first: that takes rules which are not written here.
+-- `priorities` and `places`, one each per queue, are where to begin in its line, for a moment in which
+-- the server cannot clear away what is before; then nothing is tended to, and only a claim that gets
+-- too few looks at the whole line. NULL for both otherwise.
 -- Result: the columns of a lease and its place, one row per job, in no order; then one row without a
--- job: now, next_due, and whether there is something to tend to.
+-- job: now, next_due, whether there is something to tend to, and the microseconds spent on the line.
 CREATE OR REPLACE FUNCTION oxmill.claim(
     wanted text[], most integer, length bigint, holder text, mark bigint, at bigint,
-    bound integer, tending boolean
+    bound integer, tending boolean, priorities integer[], places bigint[]
 ) RETURNS TABLE (
     seq bigint, id text, queue text, task text, payload bytea, attempt integer, priority integer,
     failures integer, crashes integer, max_attempts integer, enqueued_at bigint, group_name text,
     extras text, progress bytea, unique_key text, place bigint, now bigint, next_due bigint,
-    tend boolean
+    tend boolean, cost bigint
 )
 LANGUAGE plpgsql VOLATILE
 SET jit = off
@@ -24,6 +27,9 @@ DECLARE
     opened text[];
     keyed text[];
     taken tid[];
+    above integer[];
+    beyond bigint[];
+    began timestamptz;
     soonest bigint;
 BEGIN
     IF tending AND (
@@ -44,20 +50,23 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    IF EXISTS (
+    IF priorities IS NULL AND EXISTS (
         SELECT 1 FROM oxmill.jobs AS j
         WHERE j.state = 'scheduled' AND j.queue = ANY (wanted) AND j.due_at <= moment
     ) THEN
         PERFORM oxmill.fall_due(wanted, moment, bound);
     END IF;
-    opened := ARRAY(
-        SELECT q.name FROM unnest(wanted) AS q (name)
-        WHERE NOT EXISTS (
-            SELECT 1 FROM oxmill.rules AS r
-            WHERE
-                r.target = q.name AND r.scope = 'queue' AND r.kind IN ('pause', 'block')
-                AND (r.expires_at IS NULL OR r.expires_at > moment)
-        )
+    SELECT
+        coalesce(array_agg(q.name), '{}'),
+        array_agg(coalesce(q.priority, -2147483648)),
+        array_agg(coalesce(q.place, -1))
+    INTO opened, above, beyond
+    FROM unnest(wanted, priorities, places) AS q (name, priority, place)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM oxmill.rules AS r
+        WHERE
+            r.target = q.name AND r.scope = 'queue' AND r.kind IN ('pause', 'block')
+            AND (r.expires_at IS NULL OR r.expires_at > moment)
     );
     IF EXISTS (
         SELECT 1 FROM oxmill.jobs AS j
@@ -67,20 +76,32 @@ BEGIN
     ) THEN
         keyed := oxmill.lock_started(opened, most, moment);
     END IF;
-    IF cardinality(opened) = 1 THEN
-        taken := ARRAY(
-            SELECT j.ctid FROM oxmill.jobs AS j
-            WHERE
-                j.state = 'waiting' AND j.queue = opened[1]
-                AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
-                AND (j.unique_key IS NULL OR oxmill.free_to_start(j.unique_key, j.extras, keyed))
-            ORDER BY j.priority, j.place
-            LIMIT most
-            FOR UPDATE SKIP LOCKED
-        );
-    ELSE
-        taken := oxmill.best_of(opened, most, moment, keyed);
-    END IF;
+    began := clock_timestamp();
+    LOOP
+        IF cardinality(opened) = 1 THEN
+            taken := ARRAY(
+                SELECT j.ctid FROM oxmill.jobs AS j
+                WHERE
+                    j.state = 'waiting' AND j.queue = opened[1]
+                    AND (j.priority, j.place) > (above[1], beyond[1])
+                    AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
+                    AND (
+                        j.unique_key IS NULL
+                        OR oxmill.free_to_start(j.unique_key, j.extras, keyed)
+                    )
+                ORDER BY j.priority, j.place
+                LIMIT most
+                FOR UPDATE SKIP LOCKED
+            );
+        ELSE
+            taken := oxmill.best_of(opened, above, beyond, most, moment, keyed);
+        END IF;
+        EXIT WHEN priorities IS NULL OR cardinality(taken) = most;
+        priorities := NULL;
+        above := array_fill(-2147483648, ARRAY[cardinality(opened)]);
+        beyond := array_fill(-1::bigint, ARRAY[cardinality(opened)]);
+    END LOOP;
+    cost := extract(epoch FROM clock_timestamp() - began) * 1000000;
     IF cardinality(taken) > 0 THEN
         IF keyed IS NOT NULL THEN
             PERFORM oxmill.free_started(taken, keyed, moment);
@@ -101,7 +122,7 @@ BEGIN
         RETURNING
             j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1, j.priority, j.failures,
             j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras, j.progress,
-            j.unique_key, j.place, NULL::bigint, NULL::bigint, NULL::boolean;
+            j.unique_key, j.place, NULL::bigint, NULL::bigint, NULL::boolean, NULL::bigint;
     END IF;
     IF cardinality(taken) < most THEN
         SELECT least(
@@ -121,6 +142,6 @@ BEGIN
     RETURN QUERY SELECT
         NULL::bigint, NULL, NULL, NULL, NULL::bytea, NULL::integer, NULL::integer, NULL::integer,
         NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint,
-        moment, soonest, false;
+        moment, soonest, false, cost;
 END
 $$;

@@ -5,8 +5,8 @@
 -- Numbers of arrival and places in line. One at a time: order is the order of drawing.
 CREATE SEQUENCE oxmill.numbers CACHE 1;
 
--- One row per job. Its row is rewritten at each change of state, so a quarter of each page is left
--- for the new versions, and dead ones are cleared early.
+-- One row per job, rewritten at each change of state: dead versions are cleared early. Numbers stand
+-- first, so that no space is lost to their alignment.
 CREATE TABLE oxmill.jobs (
     seq bigint NOT NULL PRIMARY KEY,
     place bigint NOT NULL,

@@ -14,7 +14,12 @@ WITH mine AS MATERIALIZED (
     LIMIT :most::bigint - 1
     FOR UPDATE SKIP LOCKED
 )
-SELECT * FROM mine
+SELECT
+    mine.seq, mine.id, mine.queue, mine.state, mine.priority, mine.place, mine.due_at,
+    mine.enqueued_at, mine.expires_at, mine.attempt, mine.nonce, mine.failures, mine.crashes,
+    mine.max_attempts, mine.crash_limit, mine.claimed_at, mine.worker, mine.reason,
+    mine.cancel_requested, mine.last_outcome, mine.keep, mine.unique_key, mine.extras
+FROM mine
 UNION ALL
 (
     SELECT

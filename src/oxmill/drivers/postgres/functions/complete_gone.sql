@@ -1,11 +1,17 @@
 -- What `complete` does about jobs that are not to be kept: they go at once. Those with a history or
 -- with fields are left to the caller, since more than a row must go.
 -- Result: as that of `complete`.
-CREATE OR REPLACE FUNCTION oxmill.complete_and_delete(
-    ids text[], attempts integer[], nonces bigint[], usual bigint
-) RETURNS TABLE (item integer, of_queue text)
-LANGUAGE sql VOLATILE
+CREATE OR REPLACE FUNCTION oxmill.complete_gone(
+    ids text[], attempts integer[], nonces bigint[], usual bigint, special boolean
+) RETURNS TABLE (item integer, of_queue text, kept boolean)
+LANGUAGE plpgsql VOLATILE
+SET jit = off
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $$
+BEGIN
+    RETURN QUERY
     WITH done AS (
         DELETE FROM oxmill.jobs AS j
         USING unnest(ids, attempts, nonces) WITH ORDINALITY AS a (id, attempt, nonce, number)
@@ -15,7 +21,10 @@ AS $$
             AND j.attempt = 1 AND j.extras IS NULL
             AND coalesce(
                 j.keep,
-                (SELECT s.keep_succeeded FROM oxmill.queue_settings AS s WHERE s.queue = j.queue),
+                CASE WHEN special THEN (
+                    SELECT s.keep_succeeded FROM oxmill.queue_settings AS s
+                    WHERE s.queue = j.queue
+                ) END,
                 usual
             ) = 0
         RETURNING a.number::integer AS number, j.queue
@@ -26,5 +35,6 @@ AS $$
         CROSS JOIN (VALUES ('running', -1, 0), ('succeeded', 0, 1)) AS s (name, sign, ends)
         GROUP BY d.queue, s.name, s.sign, s.ends
     )
-    SELECT d.number, d.queue FROM done AS d
+    SELECT d.number, d.queue, false FROM done AS d;
+END
 $$;

@@ -1,0 +1,124 @@
+"""Single measurements, each on a fresh store: one function per way to hold a clock."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks.contestant import Measured, Place
+from benchmarks.marks import first_start
+from benchmarks.party import PATIENCE, Failed, Party
+from benchmarks.workload import Entry
+
+SETTLE_DOWN, IDLE = 3.0, 5.0
+
+
+def server_of(store: str) -> ModuleType:
+    """What knows how to start a store's server and what it holds."""
+    return importlib.import_module(f"benchmarks.servers.{store}")
+
+
+def once(party: Party, entry: Entry, jobs: int) -> Measured:
+    """One measurement in a fresh folder, on a fresh server, in fresh processes."""
+    server = server_of(party.store)
+    with tempfile.TemporaryDirectory(prefix="oxmill-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # a server may run as another user
+        (folder / "store").mkdir()
+        with server.serve(folder / "store") as url:
+            place = Place(folder, url)
+            if entry.does in WAYS:
+                return WAYS[entry.does](party, entry, place, jobs)
+            if entry.fill is not None:
+                party.ask(place, entry.fill, entry.backlog or jobs)
+            return figures(party.ask(place, entry.does, jobs))
+
+
+def figures(found: dict[str, object]) -> Measured:
+    """The numbers of an answer."""
+    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+
+
+def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
+    """Worker processes against a backlog: from the first start to an empty store."""
+    party.ask(place, entry.fill or "fill", jobs)
+    with ExitStack() as stack:
+        watch = stack.enter_context(party.process(place, "watch", jobs, log="watch"))
+        said = watch.stdout.readline().strip()
+        if said != f"ready {jobs}":
+            raise Failed(f"asked for {jobs} waiting jobs, the watch says: {said or 'nothing'}")
+        workers = [
+            stack.enter_context(party.process(place, "work", log=f"worker {number}"))
+            for number in range(entry.workers)
+        ]
+        deadline = time.monotonic() + PATIENCE
+        while watch.poll() is None:
+            if any(worker.poll() is not None for worker in workers):
+                raise Failed("a worker ended before its work")
+            if time.monotonic() > deadline:
+                raise Failed(f"not empty after {PATIENCE} s")
+            time.sleep(0.1)
+        empty_at = json.loads(watch.stdout.read().splitlines()[-1])["empty_at"]
+    took = empty_at - first_start(place.folder)
+    return {"rate": jobs / took, "took_s": took}
+
+
+def latency(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
+    """From an enqueue to the start in another process that is idle."""
+    party.ask(place, "fill", 0)  # makes the tables, before two processes would do so at once
+    with party.process(place, "work", log="worker"):
+        time.sleep(1)
+        return figures(party.ask(place, "latency", jobs))
+
+
+def idle(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
+    """Memory and CPU of a worker with nothing to do, its children included."""
+    party.ask(place, "fill", 0)
+    with party.process(place, "work", log="worker") as worker:
+        time.sleep(SETTLE_DOWN)
+        before, start = _cpu(worker.pid), time.perf_counter()
+        time.sleep(IDLE)
+        used, took = _cpu(worker.pid) - before, time.perf_counter() - start
+        if worker.poll() is not None:
+            raise Failed("the worker ended")
+        return {"cpu_percent": used / took * 100, "rss_mb": _memory(worker.pid) / 1e6}
+
+
+def stored(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
+    """Bytes that a waiting job takes in the store."""
+    bytes_of = server_of(party.store).stored_bytes
+    party.ask(place, "fill", 100)
+    before = bytes_of(place.url)
+    party.ask(place, "fill", jobs)
+    return {"bytes": (bytes_of(place.url) - before) / jobs}
+
+
+WAYS = {"race": race, "latency": latency, "idle": idle, "bytes": stored}
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all its descendants."""
+    found = [pid]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def _cpu(pid: int) -> float:
+    ticks = 0
+    for each in _family(pid):
+        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(pid: int) -> float:
+    pages = (int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in _family(pid))
+    return float(sum(pages) * os.sysconf("SC_PAGE_SIZE"))

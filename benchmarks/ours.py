@@ -1,0 +1,229 @@
+"""Oxmill on whatever store a URL names: every workload, written once for all stores."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from benchmarks.contestant import TEXT, Contestant, Measured, Place
+from benchmarks.marks import FirstStart, check_stored, latencies, stamp, watch
+from oxmill import App, Retry, Unique
+from oxmill.model.claim import Claim
+from oxmill.model.info import ListQueues
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.state import State
+from oxmill.store.plan import together
+
+SLOTS = 200
+CALLERS = 100
+HELD = 100_000
+LIVE = (State.WAITING, State.SCHEDULED, State.RUNNING, State.HELD)
+
+
+class Ours:
+    """An app with the tasks that the workloads enqueue and run."""
+
+    def __init__(self, place: Place) -> None:
+        self.app = app = App(place.url)
+        folder = place.folder
+        started = FirstStart(folder)
+
+        @app.task(name="noop", keep=0)
+        async def noop(text: str) -> None:
+            started()
+
+        @app.task(name="noop_kept")
+        async def noop_kept(text: str) -> None:
+            started()
+
+        @app.task(name="noop_thread", keep=0)
+        def noop_thread(text: str) -> None:
+            started()
+
+        @app.task(name="echo")
+        async def echo(text: str) -> str:
+            return text
+
+        tried: set[str] = set()
+
+        @app.task(name="second_time", keep=0, retry=Retry(3, base=0, jitter=False))
+        async def second_time(text: str) -> None:
+            if text not in tried:
+                tried.add(text)
+                raise ConnectionError(text)
+
+        @app.task(name="stamped", keep=0)
+        async def stamped(sent: float) -> None:
+            stamp(folder, sent)
+
+        self.noop, self.noop_kept, self.noop_thread = noop, noop_kept, noop_thread
+        self.echo, self.second_time, self.stamped = echo, second_time, stamped
+
+    def left(self) -> int:
+        """How many jobs wait or run, as the store says."""
+        driver = self.app.driver
+        queues = driver.run(driver.inspecting.queues(ListQueues())).items
+        return sum(info.counts.get(state, 0) for info in queues for state in LIVE)
+
+
+# -- enqueue -------------------------------------------------------------------------------------
+
+
+def enqueue_one(place: Place, jobs: int) -> Measured:
+    ours = Ours(place)
+    ours.noop.enqueue(TEXT)
+    start = time.perf_counter()
+    for _ in range(jobs):
+        ours.noop.enqueue(TEXT)
+    rate = jobs / (time.perf_counter() - start)
+    check_stored(ours.left(), jobs + 1)
+    ours.app.close()
+    return {"rate": rate}
+
+
+def enqueue_async(place: Place, jobs: int, callers: int = 1) -> Measured:
+    """As many callers at once, each waiting for its own job to be stored before its next."""
+    ours = Ours(place)
+
+    async def caller(count: int) -> None:
+        for _ in range(count):
+            await ours.noop.aenqueue(TEXT)
+
+    async def work() -> float:
+        await ours.noop.aenqueue(TEXT)
+        start = time.perf_counter()
+        await asyncio.gather(*(caller(jobs // callers) for _ in range(callers)))
+        return jobs / (time.perf_counter() - start)
+
+    rate = asyncio.run(work())
+    check_stored(ours.left(), jobs + 1)
+    ours.app.close()
+    return {"rate": rate}
+
+
+def enqueue_bulk(place: Place, jobs: int) -> Measured:
+    ours = Ours(place)
+    ours.noop.enqueue(TEXT)
+    start = time.perf_counter()
+    made = ours.app.enqueue_many(ours.noop.bind(TEXT) for _ in range(jobs))
+    rate = jobs / (time.perf_counter() - start)
+    check_stored(len(made) + 1, ours.left())
+    ours.app.close()
+    return {"rate": rate}
+
+
+# -- backlogs ------------------------------------------------------------------------------------
+
+
+def _fill(place: Place, jobs: int, task: str, text: str = TEXT) -> None:
+    ours = Ours(place)
+    chosen = getattr(ours, task)
+    ours.app.load(chosen.bind(text) for _ in range(jobs))
+    ours.app.close()
+
+
+def fill_tries(place: Place, jobs: int) -> None:
+    """Jobs that fail at their first run, each with a text of its own to know it by."""
+    ours = Ours(place)
+    ours.app.load(ours.second_time.bind(f"{number:089d}") for number in range(jobs))
+    ours.app.close()
+
+
+def fill_unique(place: Place, jobs: int) -> None:
+    """Every job holds a unique key of its own while it lives."""
+    ours = Ours(place)
+    task = ours.noop.using(unique=Unique())
+    ours.app.load(task.bind(f"{number:089d}") for number in range(jobs))
+    ours.app.close()
+
+
+# -- drain ---------------------------------------------------------------------------------------
+
+
+def drain(place: Place, jobs: int) -> Measured:
+    """One worker in this process, from its start to its end."""
+    ours = Ours(place)
+    worker = ours.app.worker(slots=SLOTS, drain=True)
+    start, cpu = time.perf_counter(), time.process_time()
+    worker.run()
+    took, cpu = time.perf_counter() - start, time.process_time() - cpu
+    if left := ours.left():
+        raise SystemExit(f"{left} jobs are left")
+    ours.app.close()
+    return {"rate": jobs / took, "cpu_us": cpu / jobs * 1e6}
+
+
+def claim_settle(place: Place, jobs: int, held: int = 0) -> Measured:
+    """Turns of 100 through the driver alone, on whatever backlog is there, others running."""
+    ours = Ours(place)
+    while held > 0:
+        held -= len(_turn(ours, (), min(1_000, held), "holder"))
+    settlements: tuple[Settlement, ...] = ()
+    done, before = 0, ours.left()
+    start = time.perf_counter()
+    while done < jobs:
+        settlements = _turn(ours, settlements, 100, "bench")
+        done += len(settlements)
+    rate = done / (time.perf_counter() - start)
+    # All but the last batch have been settled.
+    check_stored(ours.left(), before - done + len(settlements))
+    ours.app.close()
+    return {"rate": rate}
+
+
+def _turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tuple[Any, ...]:
+    """Settle these and claim as many; how the claimed ones are to end."""
+    driver, hour = ours.app.driver, 3_600_000_000
+    claim = Claim(
+        queues=("default",), limit=limit, lease=hour, worker=who, nonce=time.monotonic_ns()
+    )
+    settle = driver.settling.settle(Settle(items=ends))
+    _, claimed = driver.run(together(settle, driver.claiming.claim(claim)))
+    if not claimed.jobs:
+        raise SystemExit("the backlog ran dry")
+    return tuple(
+        Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE) for job in claimed.jobs
+    )
+
+
+# -- workers in processes of their own -------------------------------------------------------------
+
+
+def work(place: Place, _: int) -> None:
+    """A worker, until it is told to stop."""
+    Ours(place).app.worker(slots=SLOTS).run()
+
+
+def latency(place: Place, jobs: int) -> Measured:
+    """Enqueue in this process, start in another that is idle."""
+    ours = Ours(place)
+    measured = latencies(place, jobs, ours.stamped.enqueue)
+    ours.app.close()
+    return measured
+
+
+def contestant(name: str, settings: str) -> Contestant:
+    """Oxmill on one store."""
+    return Contestant(
+        name=name,
+        settings=f"{settings}; {SLOTS} slots",
+        does={
+            "fill": lambda place, jobs: _fill(place, jobs, "noop"),
+            "fill_kept": lambda place, jobs: _fill(place, jobs, "noop_kept"),
+            "fill_threads": lambda place, jobs: _fill(place, jobs, "noop_thread"),
+            "fill_results": lambda place, jobs: _fill(place, jobs, "echo"),
+            "fill_tries": fill_tries,
+            "fill_unique": fill_unique,
+            "enqueue_one": enqueue_one,
+            "enqueue_async": enqueue_async,
+            "enqueue_concurrent": lambda place, jobs: enqueue_async(place, jobs, CALLERS),
+            "enqueue_bulk": enqueue_bulk,
+            "drain": drain,
+            "claim_settle": claim_settle,
+            "claim_settle_held": lambda place, jobs: claim_settle(place, jobs, HELD),
+            "work": work,
+            "watch": lambda place, _: watch(Ours(place).left),
+            "latency": latency,
+        },
+    )

@@ -1,0 +1,38 @@
+"""A Redis server with an append-only log that is synced every second."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.servers.server import answers, find, free_port, running, told
+
+SETTINGS = "appendonly yes, appendfsync everysec, no snapshots"
+
+
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """The URL of a fresh server."""
+    port = free_port()
+    command = [find("redis-server"), "--port", str(port), "--bind", "127.0.0.1"]
+    command += ["--dir", str(folder), "--save", "", "--loglevel", "warning"]
+    command += ["--appendonly", "yes", "--appendfsync", "everysec"]
+    with running(command, folder, lambda: answers([*_ask(port), "PING"])):
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+def stored_bytes(url: str) -> int:
+    """Memory in use, empty server included."""
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    facts = told([*_ask(port), "INFO", "memory"]).splitlines()
+    return next(int(line.partition(":")[2]) for line in facts if line.startswith("used_memory:"))
+
+
+def version() -> str:
+    """The server's own words."""
+    return told([find("redis-server"), "--version"]).split("v=")[1].split()[0]
+
+
+def _ask(port: int) -> list[str]:
+    return [find("redis-cli"), "-p", str(port)]
