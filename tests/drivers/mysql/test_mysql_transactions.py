@@ -15,10 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from oxmill import App, NoTransaction, StoreUnavailable, WrongConnection, WrongContext
-from oxmill.drivers.mysql.driver import open_mysql
 from oxmill.queue.context import Context
 from transaction_cases import AlchemyAsyncSession, AlchemySession, AsyncClient, Cases, Client, there
-from transaction_stage import Stage, django_connection
+from transaction_stage import Stage, django_connection, killed_after_commit
 
 try:
     import MySQLdb
@@ -31,8 +30,7 @@ needs_mysqlclient = pytest.mark.skipif(MySQLdb is None, reason="mysqlclient is n
 @pytest.fixture
 def stage():
     url = shared_server().emptied()
-    app = App("memory://")
-    with contextlib.closing(open_mysql(url)) as driver, app._client.lend(driver):
+    with contextlib.closing(App(url)) as app:
         stage = Stage(app, urlsplit(url).path.strip("/"))
         shared_server().ask("CREATE TABLE IF NOT EXISTS orders (name VARCHAR(20))", stage.path)
         shared_server().ask("DELETE FROM orders", stage.path)
@@ -279,3 +277,12 @@ def test_two_transactions_with_one_key_wait_for_each_other(stage):
         assert not answers[0].created
         two.commit()
     assert stage.there() == ["ann"]
+
+
+@pytest.mark.parametrize("where", ["worker", "child"])
+def test_a_kill_between_the_commit_and_the_settlement_runs_nothing_twice(
+    stage, orders, where, tmp_path
+):
+    words = ", ".join(f"{name}={value!r}" for name, value in settings(stage.path).items())
+    killed_after_commit(stage, where, f"pymysql.connect({words})", tmp_path)
+    assert orders() == ["one"]
