@@ -41,10 +41,12 @@ class CallerCursor:
         """Send a command or a query, and give all its rows."""
         cursor = self._cursor
         if isinstance(step, str):
-            cursor.execute(step, prepare=False)
+            cursor.execute(step.encode(), prepare=False)
             return []
         text = step.text
-        cursor.execute(text.sql, sendable(step.values, text.types), prepare=False, binary=True)
+        cursor.execute(
+            text.sql.encode(), sendable(step.values, text.types), prepare=False, binary=True
+        )
         return cursor.fetchall() if cursor.description is not None else []
 
     def __enter__(self) -> Self:
@@ -70,11 +72,11 @@ class AsyncCallerCursor:
         """Send a command or a query, and give all its rows."""
         cursor = self._cursor
         if isinstance(step, str):
-            await cursor.execute(step, prepare=False)
+            await cursor.execute(step.encode(), prepare=False)
             return []
         text = step.text
         values = sendable(step.values, text.types)
-        await cursor.execute(text.sql, values, prepare=False, binary=True)
+        await cursor.execute(text.sql.encode(), values, prepare=False, binary=True)
         return await cursor.fetchall() if cursor.description is not None else []
 
     async def __aenter__(self) -> Self:
