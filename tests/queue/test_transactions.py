@@ -5,6 +5,7 @@ import asyncio
 import os
 import sqlite3
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import aiosqlite
 import pytest
@@ -27,6 +28,7 @@ from oxmill import (
     WrongContext,
 )
 from oxmill.errors import BadInput
+from oxmill.store.bells import LocalDoorbell
 from oxmill.store.doorbell import work
 from transaction_stage import Stage, django_connection
 
@@ -243,6 +245,16 @@ def test_a_plan_that_fails_leaves_the_transaction_as_it_was(stage, connection):
     assert stage.there() == ["bob"]
 
 
+def test_a_plan_that_fails_leaves_no_transaction_where_there_was_none(stage, connection):
+    connection.execute("CREATE TEMP TABLE seen (n)")
+    connection.execute(
+        "CREATE TEMP TRIGGER no BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'x'); END"
+    )
+    with pytest.raises(OxmillError, match="x"):
+        stage.send.using(connection=connection).enqueue("ann")
+    assert not connection.in_transaction
+
+
 def test_a_locked_file_is_told_and_nothing_begun(stage, connection):
     with closing(sqlite3.connect(stage.path)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -364,8 +376,16 @@ async def test_async_sessions_and_connections(stage):
     assert await asyncio.to_thread(stage.there) == ["ann", "cid", "dan"]
 
 
-def test_the_bell_rings_after_the_commit(stage, engine):
-    with stage.app.driver.doorbell.listen((work("default"),)) as bell, Session(engine) as session:
+@pytest.fixture
+def bell(stage):
+    """Rung by calls in this process alone; SQLite's own doorbell also looks at the file."""
+    driver = replace(stage.app.driver, doorbell=LocalDoorbell())
+    with stage.app._client.lend(driver), driver.doorbell.listen((work("default"),)) as bell:
+        yield bell
+
+
+def test_the_bell_rings_after_the_commit(stage, engine, bell):
+    with Session(engine) as session:
         stage.send.using(connection=session).enqueue("ann")
         assert not bell.wait(0)
         session.commit()
@@ -401,11 +421,8 @@ def test_django(stage):
     assert orders(stage) == ["one"]
 
 
-def test_the_bell_rings_after_djangos_commit(stage):
-    with (
-        django_connection("django.db.backends.sqlite3", NAME=stage.path) as connection,
-        stage.app.driver.doorbell.listen((work("default"),)) as bell,
-    ):
+def test_the_bell_rings_after_djangos_commit(stage, bell):
+    with django_connection("django.db.backends.sqlite3", NAME=stage.path) as connection:
         with transaction.atomic(using="oxmill"):
             stage.send.using(connection=connection).enqueue("ann")
             assert not bell.wait(0)

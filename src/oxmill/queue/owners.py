@@ -115,8 +115,6 @@ class AlchemyOwner:
 
     def after_commit(self, act: Act) -> None:
         """Do this once the connection has committed."""
-        if not self._connection.in_transaction():
-            self._begin()
         Commits.of(self._connection).add(act)
 
 
