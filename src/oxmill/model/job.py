@@ -16,7 +16,7 @@ JSON = "application/json"
 BYTES = "application/octet-stream"
 
 
-class NewJob(Value, frozen=True):
+class NewJob(Value, frozen=True, gc=False):
     """A job as asked for. The id is made by the caller, so that an enqueue may be repeated."""
 
     id: str
@@ -81,7 +81,7 @@ class Enqueued(Value, frozen=True, gc=False):
     """The state of the job that `id` names; `None` if it is no longer there."""
 
 
-class LeasedJob(Value, frozen=True):
+class LeasedJob(Value, frozen=True, gc=False):
     """One job under a lease: everything a run needs."""
 
     id: str

@@ -74,8 +74,8 @@ class Codec:
             proof = self._read(payload)
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise self._refusal(values, args, kwargs, error) from error
-        # JSON has no NaN: it would silently become null.
-        if b"null" in payload and (fault := first_fault(values, ENCODE)):
+        # JSON has no NaN: it would silently become null. (`in` raises and swallows an error first.)
+        if payload.find(b"null") >= 0 and (fault := first_fault(values, ENCODE)):
             raise BadArguments(f"{self._task}: {fault[0]}: {fault[1]}")
         return payload, proof
 

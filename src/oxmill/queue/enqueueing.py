@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from oxmill.errors import DuplicateJob, IdConflict, OutcomeUnknown
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
@@ -14,7 +15,7 @@ _TRIES = 2
 """Times that a lost answer is made up for; the next one is the caller's."""
 
 
-class Receipt(NamedTuple):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What became of one job."""
 
     answer: Enqueued
@@ -53,9 +54,9 @@ def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enque
 
 def receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
     """What became of a job, or the error that the caller asked for."""
+    if answer.verdict is Verdict.CREATED:
+        return Receipt(answer, True)
     match answer.verdict:
-        case Verdict.CREATED:
-            return Receipt(answer, created=True)
         case Verdict.CONFLICT:
             raise DuplicateJob(job.unique.key if job.unique else "", answer.id)
         case Verdict.ID_CONFLICT:

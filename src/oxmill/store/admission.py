@@ -45,9 +45,11 @@ def check_name(kind: str, name: str, limit: int) -> None:
 def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> None:
     """Refuse a batch that cannot be stored faithfully."""
     count = 0
+    id_bytes = bounds.id_bytes
     for job in jobs:
         count += 1
-        check_name("job id", job.id, bounds.id_bytes)
+        if not ((name := job.id).isascii() and name.isprintable() and 0 < len(name) <= id_bytes):
+            check_name("job id", name, id_bytes)
         if len(job.payload) > bounds.payload_bytes:
             raise TooBig(
                 f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
