@@ -17,7 +17,7 @@ from oxmill.drivers.mysql.arriving import BLOCK, Arriving
 from oxmill.drivers.mysql.counts import changed, tallies, with_any
 from oxmill.drivers.mysql.faults import Taken
 from oxmill.drivers.mysql.fields import adapted, stored_rows
-from oxmill.drivers.mysql.literals import Sql
+from oxmill.drivers.mysql.literals import SERVER_TIME
 from oxmill.drivers.mysql.shortcut import Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.sql.rows import json_text
@@ -41,9 +41,6 @@ from oxmill.store.plan import Plan, Step, Steps, Together
 T = TypeVar("T")
 R = TypeVar("R")
 
-_SERVER_TIME: Final = Sql(
-    b"TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
-)
 _FIRST: Final = {
     "lift_rule": "rule_named",
     "drop_schedule": "schedule_named",
@@ -157,7 +154,7 @@ class Session:
         """Try to do whole operations in one round trip. Unless others came before them in this
         transaction, that includes its end; if they did nothing, there was nothing to commit."""
         alone = not self._open
-        now = _SERVER_TIME if self._clock is None else self._clock()
+        now = SERVER_TIME if self._clock is None else self._clock()
         self._add(statement("shortcut_begins", {"now": now}))
         spans: list[slice] = []
         for step in steps:
