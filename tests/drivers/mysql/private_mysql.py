@@ -186,7 +186,7 @@ class Server:
             self.process.wait(10)
         elif self.process is not None and not self.killed:
             log = (self.path / "server.log").read_text(errors="replace")
-            print(f"the server has crashed:\n{log[-20_000:]}", file=sys.stderr)
+            print(f"the server has crashed:\n{log[-20_000:]}", file=sys.__stderr__)
         self.process = None
         shutil.rmtree(self.path, ignore_errors=True)
 

@@ -13,8 +13,10 @@ from itertools import count
 import pytest
 from meddler import Meddler
 from private_mysql import QUICK, Server, shared_server
+from pymysql import err
 
 from oxmill.drivers.mysql.driver import open_mysql
+from oxmill.drivers.mysql.link import Link
 from oxmill.errors import (
     BadConfig,
     BadInput,
@@ -32,6 +34,7 @@ from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import State
 from oxmill.model.unique import UniqueKey
+from oxmill.store.plan import together
 from oxmill.store.roles.installing import Check, Migrate, Version
 from oxmill.testing.operations import plan_for
 
@@ -387,6 +390,31 @@ def test_a_forced_deadlock_is_tried_again(url):
 
         assert deadlocks() == before + 1
         assert [answer.ruling for answer in answers] == [Ruling.WON] * 2
+
+
+def test_what_was_committed_is_not_done_again_when_the_rest_starts_again(url, monkeypatch):
+    """Successes that are not kept go with the first packet; the claim after them meets a deadlock.
+    Settled once more, they would be gone."""
+    with opened(url) as driver:
+        do(driver, Enqueue(jobs=(job("a", keep=0), job("b", keep=0))))
+        (a,) = do(driver, claim(1)).jobs
+        do(driver, completed([a]))  # teaches it that successes go
+        (b,) = do(driver, claim(1)).jobs
+        do(driver, Enqueue(jobs=(job("late", delay=1),)))
+        send, sent = Link.send, count(1)
+
+        def deadlocked(link, batch):
+            if next(sent) == 2:
+                raise err.OperationalError(1213, "Deadlock found when trying to get lock")
+            return send(link, batch)
+
+        monkeypatch.setattr(Link, "send", deadlocked)
+        settle = driver.settling.settle(completed([b]))
+        (answer,), claimed = driver.run(together(settle, driver.claiming.claim(claim())))
+
+        assert answer.ruling is Ruling.WON
+        assert [each.id for each in claimed.jobs] == ["late"]
+        assert next(sent) > 3
 
 
 def test_events_are_seen_in_order_and_without_gaps_while_many_write(url):
