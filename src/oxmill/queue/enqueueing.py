@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from oxmill.errors import DuplicateJob, IdConflict, OutcomeUnknown
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
@@ -12,7 +13,7 @@ from oxmill.queue.trying import TRIES, try_again
 from oxmill.store.driver import Driver
 
 
-class Receipt(NamedTuple):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """What became of one job."""
 
     answer: Enqueued
@@ -46,7 +47,7 @@ def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enque
 def receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:
     """What became of a job, or the error that the caller asked for."""
     if answer.verdict is Verdict.CREATED:
-        return Receipt(answer, created=True)
+        return Receipt(answer, True)
     match answer.verdict:
         case Verdict.CONFLICT:
             raise DuplicateJob(job.unique.key if job.unique else "", answer.id)

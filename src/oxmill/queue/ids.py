@@ -46,7 +46,8 @@ class IdSource:
         if millis > self._millis:
             self._begin(millis)
         prefix, low = self._series
-        return f"{prefix}{next(low):016x}"  # to count on is one step, whoever else does it
+        # To count on is one step, whoever else does it. The variant makes these 16 digits.
+        return prefix + hex(next(low))[2:]  # noqa: FURB116 - a third of the time
 
     def _begin(self, millis: int) -> None:
         """Draw the random part for a new millisecond. The lower part starts in its lower half, so

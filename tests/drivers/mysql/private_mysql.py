@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from functools import cache, cached_property
@@ -74,6 +75,7 @@ class Server:
         self.port = port or free_port()
         self.options = [str(option) for option in options]
         self.process = None
+        self.killed = False
 
     @property
     def url(self):
@@ -100,6 +102,7 @@ class Server:
         ]
         with (self.path / "server.log").open("ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log)
+        self.killed = False
         self.wait()
         return self
 
@@ -166,6 +169,7 @@ class Server:
 
     def kill(self):
         """As a power cut for the process."""
+        self.killed = True
         self.process.kill()
         self.process.wait(10)
 
@@ -180,6 +184,10 @@ class Server:
             self.process.send_signal(signal.SIGCONT)
             self.process.kill()
             self.process.wait(10)
+        elif self.process is not None and not self.killed:
+            log = (self.path / "server.log").read_text(errors="replace")
+            print(f"the server has crashed:\n{log[-20_000:]}", file=sys.__stderr__)
+        self.process = None
         shutil.rmtree(self.path, ignore_errors=True)
 
 

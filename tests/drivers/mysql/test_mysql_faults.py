@@ -13,8 +13,10 @@ from itertools import count
 import pytest
 from meddler import Meddler
 from private_mysql import QUICK, Server, shared_server
+from pymysql import err
 
 from oxmill.drivers.mysql.driver import open_mysql
+from oxmill.drivers.mysql.link import Link
 from oxmill.errors import (
     BadConfig,
     BadInput,
@@ -24,13 +26,15 @@ from oxmill.errors import (
     StoreRefused,
     StoreUnavailable,
 )
-from oxmill.model.claim import Claim
-from oxmill.model.info import EventsAfter, Level, ListQueues
+from oxmill.model.claim import Claim, Hold, Renew, Renewal
+from oxmill.model.info import EventsAfter, Level, ListQueues, Prune, Sweep
 from oxmill.model.job import Enqueue, NewJob, Verdict
 from oxmill.model.query import Cancel, Filter, Find, Get
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import State
+from oxmill.model.unique import UniqueKey
+from oxmill.store.plan import together
 from oxmill.store.roles.installing import Check, Migrate, Version
 from oxmill.testing.operations import plan_for
 
@@ -260,6 +264,40 @@ def test_a_network_that_swallows_everything_ends_in_time(url, meddler):
 # -- other transactions ----------------------------------------------------------------------------
 
 
+def test_a_locked_job_keeps_nobody_from_working_on_others(url):
+    """On a small table too, where the server would rather read everything than use an index."""
+    with (
+        opened(url) as driver,
+        shared_server().client(url.rpartition("/")[2]) as blocker,
+    ):
+        unique = UniqueKey(key="k")
+        do(driver, Enqueue(jobs=(job("a"), job("b"), job("c"), job("d"), job("e", unique=unique))))
+        a, b, c, d, e = do(driver, claim(5)).jobs
+        do(driver, Enqueue(jobs=(job("f"), job("g"))))
+        blocker.begin()
+        blocker.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'a' FOR UPDATE")
+        blocker.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'g' FOR UPDATE")
+        began = time.monotonic()
+
+        renewal = Renew(items=(Renewal(id="b", token=b.token, progress=b"1"),), lease=MINUTE)
+        assert do(driver, renewal).holds == (Hold.KEPT,)
+        plain = Renew(items=(Renewal(id="b", token=b.token),), lease=MINUTE)
+        assert do(driver, plain).holds == (Hold.KEPT,)
+        assert [each.ruling for each in do(driver, completed([b, e]))] == [Ruling.WON] * 2
+        result = Settlement(id="c", token=c.token, outcome=Outcome.COMPLETE, result=b"1")
+        retry = Settlement(id="d", token=d.token, outcome=Outcome.RETRY)
+        for item in (result, retry):
+            assert do(driver, Settle(items=(item,)))[0].ruling is Ruling.WON
+        assert [each.id for each in do(driver, claim()).jobs] == ["f", "d"]
+        assert do(driver, Cancel(filter=Filter(ids=("f",)))).asked == ("f",)
+        do(driver, Sweep())
+        do(driver, Prune())
+
+        assert time.monotonic() - began < 4
+        blocker.rollback()
+        assert do(driver, completed([a]))[0].ruling is Ruling.WON
+
+
 def test_a_row_locked_for_too_long_is_reported_as_busy(url):
     with (
         opened(f"{url}?timeout=3") as driver,
@@ -352,6 +390,31 @@ def test_a_forced_deadlock_is_tried_again(url):
 
         assert deadlocks() == before + 1
         assert [answer.ruling for answer in answers] == [Ruling.WON] * 2
+
+
+def test_what_was_committed_is_not_done_again_when_the_rest_starts_again(url, monkeypatch):
+    """Successes that are not kept go with the first packet; the claim after them meets a deadlock.
+    Settled once more, they would be gone."""
+    with opened(url) as driver:
+        do(driver, Enqueue(jobs=(job("a", keep=0), job("b", keep=0))))
+        (a,) = do(driver, claim(1)).jobs
+        do(driver, completed([a]))  # teaches it that successes go
+        (b,) = do(driver, claim(1)).jobs
+        do(driver, Enqueue(jobs=(job("late", delay=1),)))
+        send, sent = Link.send, count(1)
+
+        def deadlocked(link, batch):
+            if next(sent) == 2:
+                raise err.OperationalError(1213, "Deadlock found when trying to get lock")
+            return send(link, batch)
+
+        monkeypatch.setattr(Link, "send", deadlocked)
+        settle = driver.settling.settle(completed([b]))
+        (answer,), claimed = driver.run(together(settle, driver.claiming.claim(claim())))
+
+        assert answer.ruling is Ruling.WON
+        assert [each.id for each in claimed.jobs] == ["late"]
+        assert next(sent) > 3
 
 
 def test_events_are_seen_in_order_and_without_gaps_while_many_write(url):
@@ -511,6 +574,37 @@ def test_text_that_is_none_is_refused_and_the_connection_lives(url):
         with pytest.raises(BadInput):
             do(driver, Cancel(filter=Filter(group="\ud800")))
         assert do(driver, Find()).jobs == ()
+
+
+def test_every_byte_and_every_pair_that_could_end_a_literal_survives(url):
+    """Payloads are written into the statement: none may break out of its quotes."""
+    wild = bytes(range(256)) + b"".join(
+        bytes((first, second)) for first in range(256) for second in b"\x27\x5c\x22\x00\x1a"
+    )
+    payloads = [wild, b"'", b"\\", b"\\'", b"\xbf'; DROP TABLE oxmill_jobs; -- ", b"", b"%s :now"]
+    names = [
+        "it's",
+        "back\\slash",
+        "\\'",
+        "'; DROP TABLE oxmill_jobs; -- ",
+        "%(id)s :id",
+        "é\u2028😀",
+    ]
+    with opened(url) as driver:
+        jobs = [job(f"p{n}", payload=payload) for n, payload in enumerate(payloads)]
+        jobs += [job(f"{name}-id", queue=name, fields={name: name}) for name in names]
+        do(driver, Enqueue(jobs=tuple(jobs)))
+
+        kept = do(driver, Get(ids=tuple(each.id for each in jobs)))
+        assert [each.payload for each in kept] == [each.payload for each in jobs]
+        assert [each.queue for each in kept] == [each.queue for each in jobs]
+        (lease,) = do(driver, claim(1)).jobs
+        item = Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE, result=wild)
+        assert do(driver, Settle(items=(item,)))[0].ruling is Ruling.WON
+        assert do(driver, Get(ids=(lease.id,)))[0].result == wild
+        for name in names:
+            (found,) = do(driver, Find(filter=Filter(fields={name: name}))).jobs
+            assert found.queue == name
 
 
 # -- processes and event loops ---------------------------------------------------------------------

@@ -50,39 +50,76 @@ def claim(driver, nonce, limit=20, queues=("q",)):
     return [each.id for each in do(driver, request).jobs]
 
 
-@pytest.mark.parametrize("queues", [("q",), ("q", "r")], ids=["one queue", "two queues"])
-def test_claims_do_not_step_over_the_dead_again_and_again(held, monkeypatch, queues):
-    costs, begun = [], []
-    learn, under = Floors.learn, Floors.under
+@pytest.fixture
+def ways(monkeypatch):
+    """How many entries each claim stepped over: in its line, and for what to tend to."""
+    steps = []
+    learn = Floors.learn
 
-    def learning(self, queues, granted, cost, *, full):
-        costs.append(cost)
-        learn(self, queues, granted, cost, full=full)
-
-    def beginning(self, queues):
-        asked = under(self, queues)
-        begun.append(asked["places"] is not None)
-        return asked
+    def learning(self, queues, granted, entries):
+        steps.append(entries)
+        learn(self, queues, granted, entries)
 
     monkeypatch.setattr(Floors, "learn", learning)
-    monkeypatch.setattr(Floors, "under", beginning)
+    return steps
+
+
+@pytest.mark.parametrize("queues", [("q",), ("q", "r")], ids=["one queue", "two queues"])
+def test_claims_do_not_step_over_the_dead_again_and_again(held, ways, queues):
+    held.claiming._floors = Floors(clock=lambda: 1.0)
 
     got = [name for nonce in range(1, 21) for name in claim(held, nonce, queues=queues)]
 
     assert got == [f"old-{n}" for n in range(GONE + 1, GONE + 401)]
-    slow = [cost for cost, low in zip(costs, begun, strict=True) if not low]
-    fast = [cost for cost, low in zip(costs, begun, strict=True) if low]
-    assert len(fast) > len(slow), "most claims begin where the last one ended"
-    assert sorted(fast)[len(fast) // 2] * 5 < min(slow)
+    assert [line > GONE for line, _ in ways] == [True, True] + [False] * 18
+    assert max(line for line, _ in ways[2:]) < 100
 
 
-def test_what_came_before_the_floor_is_found_within_the_moment(held):
-    claim(held, 1)
-    assert held.claiming._floors._floors, "the way was long"
+def test_the_whole_line_is_looked_at_again_after_a_moment(held, ways):
+    now = [1.0]
+    held.claiming._floors = Floors(clock=lambda: now[0])
+    for nonce in range(1, 4):
+        claim(held, nonce)
 
     do(held, Enqueue(jobs=(job("urgent", priority=-1),)))
-    rest = claim(held, 2, limit=1_000)
-    rest += claim(held, 3, limit=1_000)
+    passed_by = claim(held, 4)
+    now[0] += 1.5
+    after = claim(held, 5)
 
-    assert "urgent" in rest, "a claim that gets too few looks at the whole line"
-    assert len(rest) == len(set(rest)) == 1_981
+    assert "urgent" not in passed_by, "the price: for a moment only"
+    assert after[0] == "urgent"
+    assert [line > GONE for line, _ in ways] == [True, True, False, False, True]
+
+
+def test_a_claim_that_gets_too_few_looks_at_the_whole_line(held):
+    held.claiming._floors = Floors(clock=lambda: 1.0)
+    for nonce in range(1, 4):
+        claim(held, nonce)
+    do(held, Enqueue(jobs=(job("urgent", priority=-1),)))
+
+    rest = claim(held, 4, limit=1_000)
+    rest += claim(held, 5, limit=1_000)
+
+    assert "urgent" in rest
+    assert len(rest) == len(set(rest)) == 2_000 - 60 + 1
+
+
+def test_a_long_way_that_could_be_cleared_changes_nothing():
+    """Once is not enough: the first claim after a purge steps over what no one else will."""
+    floors = Floors(clock=lambda: 1.0)
+    floors.learn(("q",), [], (GONE, 0))
+    assert floors.under(("q",))["places"] is None
+    floors.learn(("q",), [], (10, 0))
+    floors.learn(("q",), [], (GONE, 0))
+    assert floors.under(("q",))["places"] is None
+
+
+def test_what_to_tend_to_is_left_for_a_moment_when_the_way_to_it_is_long():
+    now = [1.0]
+    floors = Floors(clock=lambda: now[0])
+    floors.learn(("q",), [], (0, GONE))
+    assert not floors.under(("q",))["tending"]
+    now[0] += 1.5
+    assert floors.under(("q",))["tending"]
+    floors.learn(("q",), [], (0, 0))
+    assert floors.under(("q",)) == {"priorities": None, "places": None, "tending": True}

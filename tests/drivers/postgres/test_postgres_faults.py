@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from contextlib import contextmanager
 from itertools import count
 
 import psycopg
@@ -16,7 +17,7 @@ from oxmill.errors import OutcomeUnknown, StoreError, StoreRefused, StoreUnavail
 from oxmill.model.info import ListQueues
 from oxmill.model.job import Verdict
 from oxmill.model.query import Cancel, Filter, Get
-from oxmill.model.settlement import Ruling
+from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import State
 from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.doorbell import work
@@ -144,7 +145,7 @@ def test_a_black_hole_ends_in_time(wire):
 def test_an_answer_lost_after_the_commit_is_an_unknown_outcome(wire, unique):
     driver = open_postgres(wire.url(schema_url()), doorbell=False)
     enqueue(driver, "a")
-    wire.swallow_after = b"COMMIT\0" if unique else b".enqueue("
+    wire.swallow_after = b"COMMIT\0" if unique else b".enqueue_one("
 
     with pytest.raises(OutcomeUnknown):
         enqueue(driver, "b", unique=unique)
@@ -235,28 +236,64 @@ def test_a_frozen_server_is_survived(own):
     driver.close()
 
 
-def test_a_deadlock_is_tried_again(driver, postgres_server):
-    enqueue(driver, "a", "b")
+@contextmanager
+def crossed(driver, server, *names):
+    """Whoever locks these jobs in their order meets a deadlock, finds it, and must start again."""
     schema = driver.url.partition("schema=")[2]
     lock = f"SELECT 1 FROM {schema}.jobs WHERE id = %s FOR UPDATE"
-    with postgres_server.client() as other:
+    first, last = names
+    before = deadlocks(server)
+    with server.client() as other:
         other.execute("SET deadlock_timeout = '20s'")
         other.execute("BEGIN")
-        other.execute(lock, ["b"])
-        answer = []
-        cancel = threading.Thread(
-            target=lambda: answer.append(do(driver, Cancel(filter=Filter(ids=("a", "b")))))
-        )
-        cancel.start()
-        while not postgres_server.ask("SELECT 1 FROM pg_locks WHERE NOT granted"):
+        other.execute(lock, [last])
+        yield
+        while not server.ask("SELECT 1 FROM pg_locks WHERE NOT granted"):
             time.sleep(0.01)
-        other.execute(lock, ["a"])  # ours finds the deadlock, gives way and starts again
+        other.execute(lock, [first])
         other.execute("COMMIT")
-    cancel.join(20)
+    deadline = time.monotonic() + 10
+    while deadlocks(server) == before:
+        assert time.monotonic() < deadline, "there was no deadlock"
+        time.sleep(0.05)
+
+
+def deadlocks(server):
+    ((count,),) = server.ask("SELECT sum(deadlocks) FROM pg_stat_database")
+    return int(count)
+
+
+def later(act):
+    """Do it in another thread; the list will hold its answer."""
+    answer = []
+    thread = threading.Thread(target=lambda: answer.append(act()))
+    thread.start()
+    return thread, answer
+
+
+def test_a_deadlock_is_tried_again(driver, postgres_server):
+    enqueue(driver, "a", "b")
+    with crossed(driver, postgres_server, "a", "b"):
+        thread, answer = later(lambda: do(driver, Cancel(filter=Filter(ids=("a", "b")))))
+    thread.join(20)
 
     assert set(answer[0].ids) == {"a", "b"}
-    ((deadlocks,),) = postgres_server.ask("SELECT sum(deadlocks) FROM pg_stat_database")
-    assert deadlocks >= 0
+
+
+def test_what_was_committed_is_not_done_again_after_a_deadlock(driver, postgres_server):
+    """The plain one of these successes is committed, and deleted, before the others deadlock."""
+    enqueue(driver, "plain", keep=0)
+    for name in ("a", "b"):
+        enqueue(driver, name, unique=UniqueKey(key=name))
+    items = tuple(
+        Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE)
+        for lease in claim(driver, 3)
+    )
+    with crossed(driver, postgres_server, "a", "b"):
+        thread, answer = later(lambda: do(driver, Settle(items=items)))
+    thread.join(20)
+
+    assert [each.ruling for each in answer[0]] == [Ruling.WON] * 3
 
 
 def test_keys_and_jobs_are_locked_in_one_order(own):
@@ -289,8 +326,7 @@ def test_keys_and_jobs_are_locked_in_one_order(own):
     for thread in threads:
         thread.join(60)
 
-    ((deadlocks,),) = server.ask("SELECT sum(deadlocks) FROM pg_stat_database")
-    assert deadlocks == 0
+    assert deadlocks(server) == 0
     ((wrong,),) = server.ask(
         "SELECT count(*) FROM oxmill.jobs "
         "WHERE unique_key = 'k' AND state IN ('waiting', 'running') HAVING count(*) > 1"

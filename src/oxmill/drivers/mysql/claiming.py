@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from oxmill.drivers.mysql.literals import Sql
+from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.claiming import SqlClaiming
@@ -63,6 +63,7 @@ class Taking(Shortcut[Claimed]):
             "worker": request.worker,
             "lease": request.lease,
             "shelves": json_text(f"running {queue}" for queue in self._queues),
+            "shelf": Sql(self._shelf()),
             "heads": Sql(self._heads()),
             "never": _NEVER,
         }
@@ -78,6 +79,13 @@ class Taking(Shortcut[Claimed]):
             texts.append(statement("claim_count", asked))
         texts += [statement(name, asked) for name in ("claim_free_keys", "claim_given")]
         return texts + [statement("claim_told", {"place": place}) for place, _ in places]
+
+    def _shelf(self) -> bytes:
+        """Where granted jobs stand; nowhere, if their keys are of no interest."""
+        shelves = [literal(f"running {queue}") for queue in self._queues]
+        if len(shelves) == 1:
+            return b"IF(@oxmill_keyed, %b, '')" % shelves[0]
+        return b", ".join(shelves)
 
     def _heads(self) -> bytes:
         most = {"most": self._request.limit}

@@ -38,8 +38,8 @@ _SOME: Final = 100_000
 def examine(link: Link, mode: Mode, bounds: Bounds, *, deep: bool) -> tuple[Finding, ...]:
     """All findings. `deep` also looks through our own tables, for a bounded time."""
     facts = _facts(link)
-    found = [*_version(facts), *_durability(facts, mode), *_binlog(facts), *_shape(facts, bounds)]
-    found += [*_tables(link)]
+    found = [*_version(facts), *_durability(facts, mode), *_role(facts), *_binlog(facts)]
+    found += [*_shape(facts, bounds), *_tables(link)]
     if deep:
         found += [*_content(link)]
     return tuple(found)
@@ -90,6 +90,9 @@ def _durability(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
             risk="a power cut in the middle of a page destroys it, unless the disk prevents that",
             remedy="set innodb_doublewrite = ON",
         )
+
+
+def _role(facts: Mapping[str, str]) -> Iterator[Finding]:
     if facts.get("wsrep_on", "OFF").upper() == "ON":
         yield Finding(
             level=Level.REFUSE,

@@ -17,7 +17,7 @@ from oxmill.drivers.mysql.faults import Taken, is_taken
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.wire import read_results
 
-_SETTINGS: Final = (
+SETTINGS: Final = (
     b"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
     b"SET SESSION innodb_lock_wait_timeout = 5, lock_wait_timeout = 10, autocommit = 1",
     b"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
@@ -47,7 +47,7 @@ class Link:
         self._file: Any = self._connection._rfile  # noqa: SLF001 - see `wire`
         self._used = time.monotonic()
         self._most = 1 << 20
-        *_, (rows, _, _) = self.send(_SETTINGS)
+        *_, (rows, _, _) = self.send(SETTINGS)
         self._most = int(rows[0][0]) - _SLACK
 
     @property

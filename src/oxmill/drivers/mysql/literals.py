@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,12 @@ _decode = msgspec.json.Decoder().decode
 
 class Sql(bytes):
     """A piece of a statement, not a value."""
+
+
+SERVER_TIME: Final = Sql(
+    b"TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+)
+"""The moment at which the server starts the statement, in microseconds."""
 
 
 def literal(value: Any) -> bytes:

@@ -31,7 +31,7 @@ from oxmill.drivers.mysql.pool import Pool
 from oxmill.drivers.mysql.session import Batch, Frame, Session, Talk
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.sql.steps import Look, Overtaken, Start
-from oxmill.errors import StoreError
+from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
 from oxmill.store.roles.installing import Check, Migrate, Version
@@ -148,26 +148,27 @@ class MysqlTransport:
     def _retry(self, plan: Plan[T]) -> T:
         """Perform a plan, again and again while others are in its way."""
         patience = time.monotonic() + self._place.timeout
+        done: list[list[Any]] = []
         for attempt in count(1):
             try:
-                return self._perform(plan)
+                return self._perform(plan, done)
             except _Again as again:
                 if attempt == _TRIES or time.monotonic() > patience:
-                    raise busy(self._place.shown, again.cause) from again.cause
+                    raise _partly(busy(self._place.shown, again.cause), done) from again.cause
                 if not again.at_once:
                     time.sleep(_PAUSE * min(attempt, 10) * (0.5 + random.random()))  # noqa: S311
         raise AssertionError("unreachable")
 
-    def _perform(self, plan: Plan[T]) -> T:
+    def _perform(self, plan: Plan[T], done: list[list[Any]]) -> T:
         link, used = self._take()
-        talk = _Dialogue(plan, self._clock)
+        talk = _Dialogue(plan, self._clock, done)
         try:
             answer = talk.hold(link)
         except (Overtaken, Taken) as error:
             self._roll_back(link)
             raise _Again(error) from error
         except FAULTS as error:
-            raise self._failed(link, error, talk, used=used) from error
+            raise _partly(self._failed(link, error, talk, used=used), done) from error
         except UnicodeEncodeError as error:
             self._roll_back(link)
             raise translated(error, self._place.shown) from None
@@ -218,6 +219,15 @@ async def _ended(work: Future[Any]) -> None:
             await done.wait()
 
 
+def _partly(error: Exception, done: list[list[Any]]) -> Exception:
+    """The error, if nothing was written; part of a plan may have been committed before it."""
+    if isinstance(error, StoreUnavailable) and any(
+        each is not None for part in done for each in part
+    ):
+        return OutcomeUnknown(f"{error}. A part of it was done before; repeating the call is safe")
+    return error
+
+
 class _Again(Exception):
     """The plan is to be started again."""
 
@@ -230,9 +240,12 @@ class _Again(Exception):
 class _Dialogue:
     """A plan's talk with one connection, and how far it has come."""
 
-    def __init__(self, plan: Plan[Any], clock: Callable[[], Micros] | None) -> None:
+    def __init__(
+        self, plan: Plan[Any], clock: Callable[[], Micros] | None, done: list[list[Any]]
+    ) -> None:
         self._writes = plan.writes
-        self._talk: Talk[Any] = Session(clock, _WRITES if plan.writes else _READS).talk(plan)
+        frame = _WRITES if plan.writes else _READS
+        self._talk: Talk[Any] = Session(clock, frame, done).talk(plan)
         self.committing = False
         """Whether a commit of writes may have reached the server."""
         self.answered = False

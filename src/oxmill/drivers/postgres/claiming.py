@@ -40,7 +40,7 @@ class PostgresClaiming(SqlClaiming):
             rows = yield from ask(Call("claim", asked | {"tending": False}))
         *granted, last = rows or []
         granted.sort(key=_rank)
-        self._floors.learn(queues, granted, last[_COST], full=len(granted) == request.limit)
+        self._floors.learn(queues, granted, last[_STEPS:])
         now = last[_NOW]
         return Claimed(
             jobs=leased([row[:_LEASE] for row in granted], request.nonce),
@@ -73,6 +73,6 @@ class PostgresClaiming(SqlClaiming):
 
 
 _LEASE = 15
-_NOW, _NEXT_DUE, _TEND, _COST = 16, 17, 18, 19
+_NOW, _NEXT_DUE, _TEND, _STEPS = 16, 17, 18, 19
 _rank = itemgetter(6, 15)
 """Priority and place."""

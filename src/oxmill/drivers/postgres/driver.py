@@ -25,7 +25,7 @@ from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 
-_FOLDED: Final = 20_000
+_FOLDED: Final = 100_000
 """Changes of counts that one sweep adds up."""
 
 

@@ -48,6 +48,7 @@ _MEANINGS: Final[dict[str, tuple[type[StoreError], str]]] = {
     "XX": (StoreError, "The server has a fault or its data is damaged; look at its log"),
 }
 _UNSTORABLE: Final = frozenset({None, "22003", "22021", "22P05"})
+_ENDED: Final = frozenset({"57P", "080"})
 _FULL: Final = ("remaining connection slots", "too many clients", "too many connections")
 
 
@@ -72,7 +73,8 @@ def translated(error: Exception, shown: str, *, writing: bool) -> OxmillError | 
     if not isinstance(error, psycopg.Error):
         return error
     said = f"{shown}: {str(error).strip().partition(chr(10))[0]}"
-    if error.sqlstate is None:
+    # A session that is ended from outside may have committed just before.
+    if error.sqlstate is None or (writing and error.sqlstate[:3] in _ENDED):
         return _cut_off(said, writing=writing)
     kind, remedy = _meaning(error.sqlstate)
     return kind(f"{said} ({error.sqlstate}). {remedy}")

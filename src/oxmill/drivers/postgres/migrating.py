@@ -29,7 +29,7 @@ _LEDGER: Final = """CREATE TABLE IF NOT EXISTS oxmill.migrations (
     applied_at bigint NOT NULL,
     checksum text NOT NULL
 )"""
-_PATIENCE: Final = "60s"
+_PATIENCE: Final = "20s"
 """How long a migration waits for its turn, and for each lock."""
 
 

@@ -8,7 +8,7 @@ import psycopg
 
 from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.session import Queries, Query
-from oxmill.drivers.sql.steps import Look
+from oxmill.drivers.sql.steps import Look, Rows
 from oxmill.store.plan import Plan
 
 T = TypeVar("T")
@@ -21,11 +21,13 @@ _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class Performance:
     """One attempt at a plan. A transaction is opened when the first query needs one."""
 
-    __slots__ = ("_link", "_open", "_plan", "unsure")
+    __slots__ = ("_done", "_link", "_open", "_plan", "unsure")
 
-    def __init__(self, link: Link, plan: Plan[Any]) -> None:
+    def __init__(self, link: Link, plan: Plan[Any], done: list[Rows]) -> None:
         self._link = link
         self._plan = plan
+        self._done = done
+        """What earlier attempts have committed, which is not asked again: the replies in order."""
         self._open = False
         self.unsure = False
         """Whether something may have been committed that the caller has not been told."""
@@ -33,13 +35,15 @@ class Performance:
     def run(self, work: Queries[T]) -> T:
         """Perform all queries and commit."""
         reply: Any = None
+        known = list(self._done)
+        self.unsure = bool(known)
         while True:
             try:
                 asked = work.send(reply)
             except StopIteration as end:
                 self._commit()
                 return cast("T", end.value)
-            reply = self._reply(asked)
+            reply = known.pop(0) if known else self._reply(asked)
 
     def roll_back(self) -> None:
         """Leave no trace of what was not committed."""
@@ -51,16 +55,22 @@ class Performance:
         if isinstance(asked, Look):
             return asked.act(self._link.connection)
         if asked.alone and not self._open:
-            self.unsure = self._plan.writes
-            try:
-                return self._link.ask(asked)
-            except psycopg.errors.UniqueViolation:
-                if not asked.conflicts:
-                    raise
-                self.unsure = False
-                return None
+            return self._alone(asked)
         self._begin()
         return self._savepoint(asked) if asked.conflicts else self._link.ask(asked)
+
+    def _alone(self, asked: Query) -> Any:
+        """What is committed by itself."""
+        before, self.unsure = self.unsure, self._plan.writes
+        try:
+            rows = self._link.ask(asked)
+        except psycopg.errors.UniqueViolation:
+            if not asked.conflicts:
+                raise
+            self.unsure = before
+            return None
+        self._done.append(rows)
+        return rows
 
     def _savepoint(self, asked: Query) -> Any:
         self._link.say("SAVEPOINT oxmill")

@@ -1,7 +1,7 @@
 """Performs plans on a PostgreSQL server: each in the caller's thread, or in one of ours for callers
 on an event loop.
 
-A thread hop costs less than the library's own async connections, and a call that was begun is
+A thread hop costs no more than the library's own async connections, and a call that was begun is
 always ended: a caller that goes away leaves a plan that is done, or that was never begun.
 """
 
@@ -26,7 +26,7 @@ from oxmill.drivers.postgres.migrating import bring_up_to_date
 from oxmill.drivers.postgres.performing import Performance
 from oxmill.drivers.postgres.pool import Pool
 from oxmill.drivers.postgres.session import queries
-from oxmill.drivers.sql.steps import Overtaken
+from oxmill.drivers.sql.steps import Overtaken, Rows
 from oxmill.errors import StoreUnavailable
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
@@ -63,8 +63,9 @@ class PostgresTransport:
         """Perform a plan and give its answer."""
         if not (self._installed or isinstance(plan.request, Version | Check | Migrate)):
             self._install()
+        done: list[Rows] = []
         for attempt in range(_TRIES):
-            answer = self._try(plan, last=attempt == _TRIES - 1)
+            answer = self._try(plan, done, last=attempt == _TRIES - 1)
             if answer is not None:
                 return answer[0]
             longest = min(_PAUSE * (1 << attempt), _LONGEST)
@@ -101,14 +102,14 @@ class PostgresTransport:
         for link in self._pool.clear():
             link.close()
 
-    def _try(self, plan: Plan[T], *, last: bool) -> tuple[T] | None:
+    def _try(self, plan: Plan[T], done: list[Rows], *, last: bool) -> tuple[T] | None:
         """The answer, or nothing if the plan had better be started again."""
         shown = self._address.shown
         try:
             link = self._pool.take()
         except psycopg.Error as error:
             raise translated(error, shown, writing=False) from error
-        performance = Performance(link, plan)
+        performance = Performance(link, plan, done)
         try:
             answer = performance.run(queries(plan, self._address.schema, self._clock))
         except BaseException as error:

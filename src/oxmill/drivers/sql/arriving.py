@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from oxmill.drivers.sql.rows import extras_in, extras_of, labels
 from oxmill.model.job import Enqueued, NewJob, Verdict
@@ -17,7 +19,7 @@ _SCHEDULED, _WAITING, _CREATED = State.SCHEDULED, State.WAITING, Verdict.CREATED
 _PLAIN = {state: state.value for state in State}
 
 
-class Arrivals(NamedTuple):
+class Arrivals(msgspec.Struct, frozen=True, gc=False):
     """A batch of jobs of which none was there."""
 
     rows: list[Row]
@@ -25,6 +27,8 @@ class Arrivals(NamedTuple):
     answers: tuple[Enqueued, ...]
     counts: dict[tuple[str, str], list[int]]
     """By how much (queue, state) changes, as the tally has it."""
+    labelled: bool
+    """Whether any of them may have fields or tags."""
 
 
 def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
@@ -32,11 +36,14 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     rows: list[Row] = []
     answers: list[Enqueued] = []
     counts: dict[tuple[str, str], list[int]] = {}
+    labelled = False
     for seq, job in enumerate(jobs, first):
         due_at = now + job.delay if job.run_at is None else job.run_at
         state = _SCHEDULED if due_at > now else _WAITING
         expires_at = None if job.expires_in is None else now + job.expires_in
-        rows.append((seq, job.id, seq, now, None, *content_of(job, state, due_at, expires_at)))
+        content = content_of(job, state, due_at, expires_at)
+        labelled = labelled or content[-2] is not None
+        rows.append((seq, job.id, seq, now, None, *content))
         answers.append(Enqueued(id=job.id, verdict=_CREATED, state=state))
         key = (job.queue, _PLAIN[state])
         count = counts.get(key)
@@ -44,7 +51,7 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
             counts[key] = [1, 0]
         else:
             count[0] += 1
-    return Arrivals(rows, tuple(answers), counts)
+    return Arrivals(rows, tuple(answers), counts, labelled)
 
 
 def due_of(job: NewJob, now: Micros) -> Micros:

@@ -79,7 +79,9 @@ class Committer:
             answer = self._finish(session, plan)
         finally:
             self.turnstile.leave()
-        self._tend_log()
+        self._commits += 1
+        if not self._commits % _LOOK_EVERY:
+            self._tend_log()
         return answer
 
     def commit(self, line: deque[Turn]) -> None:
@@ -105,7 +107,9 @@ class Committer:
         finally:
             self.turnstile.leave()
         deliver(turn for turn in group if not turn.done)
-        self._tend_log()
+        self._commits += 1
+        if not self._commits % _LOOK_EVERY:
+            self._tend_log()
 
     def _together(self, session: Session, group: list[Turn]) -> bool:
         """Perform and commit a group in the transaction that was begun; if not all of it can be,
@@ -138,12 +142,14 @@ class Committer:
         """Perform one turn in a transaction of its own, so that its failure is its own."""
         turn.answer = turn.error = None
         try:
-            session = self._opened()
-            self._begin(session)
+            session = self._begun()
         except (sqlite3.Error, OxmillError) as error:
             turn.error = self._told(error)
-        else:
+            return
+        try:
             self._alone(session, turn)
+        finally:
+            self.turnstile.leave()
 
     def _alone(self, session: Session, turn: Turn) -> None:
         try:
@@ -193,7 +199,10 @@ class Committer:
         session = self.session or self._opened()
         self.turnstile.enter(PATIENCE)
         try:
-            self._begin(session)
+            try:
+                session.begin()
+            except sqlite3.OperationalError as error:
+                self._begin_again(session, error)
         except BaseException as error:
             self.turnstile.leave()
             if isinstance(error, sqlite3.Error):
@@ -201,15 +210,12 @@ class Committer:
             raise
         return session
 
-    def _begin(self, session: Session) -> None:
+    def _begin_again(self, session: Session, error: sqlite3.OperationalError) -> None:
         """Each try waits as long as the busy timeout: programs of others pass no turnstile."""
-        try:
-            session.begin()
-        except sqlite3.OperationalError as error:
-            if not is_busy(error):
-                raise
-            time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
-            session.begin()
+        if not is_busy(error):
+            raise error
+        time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
+        session.begin()
 
     def _opened(self) -> Session:
         if self.session is None:
@@ -242,9 +248,8 @@ class Committer:
 
     def _tend_log(self) -> None:
         """Nobody waits for this any more, so nobody is told of a failure but the log."""
-        self._commits += 1
         session = self.session
-        if self._commits % _LOOK_EVERY or session is None or not self.checkpointer.due():
+        if session is None or not self.checkpointer.due():
             return
         try:
             self.turnstile.enter(PATIENCE)

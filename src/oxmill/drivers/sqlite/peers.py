@@ -113,6 +113,8 @@ class Peers:
 
     def there(self) -> bool:
         """Whether there is anybody."""
+        if self._roll.mark() == self._seen != UNKNOWN:
+            return bool(self._names)
         return bool(self._listed())
 
     def nudge(self, topics: Iterable[str], own: Ear | None) -> None:

@@ -99,8 +99,9 @@ class Session:
         start = plan.start
         if not isinstance(start, Start):
             return self._follow(start())
-        if start.shortcut is not None:
-            answer = self._reply(start.shortcut)
+        shortcut = start.shortcut
+        if shortcut is not None:
+            answer = self._store(shortcut) if type(shortcut) is Fresh else self._reply(shortcut)
             if answer is not None:
                 return cast("T", answer)
         steps: Steps[T] = start.steps()
@@ -155,14 +156,14 @@ class Session:
     def _store(self, step: Fresh) -> tuple[Enqueued, ...] | None:
         jobs = step.jobs
         first = self._draw(len(jobs))
-        rows, answers, counts = arrivals(jobs, first, self._clock())
-        if self._run(_INSERT, rows) < len(rows):
-            self.connection.execute(_UNDO, (first, first + len(rows) - 1))
+        new = arrivals(jobs, first, self._clock())
+        if self._run(_INSERT, new.rows) < len(jobs):
+            self.connection.execute(_UNDO, (first, first + len(jobs) - 1))
             return None
-        if found := labels_of(rows):
+        if new.labelled and (found := labels_of(new.rows)):
             self._run(_LABEL, found)
-        self._add(counts)
-        return answers
+        self._add(new.counts)
+        return new.answers
 
     def _add(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
         counts = self._counts

@@ -42,11 +42,13 @@ class Writer:
         """Perform a plan and give its answer: at once and in this thread if the writer is free."""
         if not self._line and self._lock.acquire(blocking=False):
             try:
-                self._refuse_closed()
+                if self._closed:
+                    self._refuse_closed()
                 return self.committer.perform(plan)
             finally:
                 self._lock.release()
-                self._hand_on()
+                if self._line:
+                    self._hand_on()
         turn = BlockingTurn(plan)
         self._line_up(turn)
         if turn.error is not None:
@@ -135,8 +137,6 @@ class Writer:
 
     def _hand_on(self) -> None:
         """Whoever came while the lock was held found it taken, so see that someone leads."""
-        if not self._line:
-            return
         try:
             first = self._line[0]
         except IndexError:  # someone else leads by now

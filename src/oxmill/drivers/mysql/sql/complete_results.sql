@@ -5,7 +5,7 @@ UPDATE
         :items,
         '$[*]' COLUMNS (id VARBINARY(200) PATH '$[0]', result LONGTEXT PATH '$[3]')
     ) AS asked
-    STRAIGHT_JOIN oxmill_jobs AS j ON j.id = asked.id
+    STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (oxmill_jobs_id) ON j.id = asked.id
 SET
     j.state = 'succeeded',
     j.reason = NULL,

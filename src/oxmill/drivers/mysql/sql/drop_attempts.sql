@@ -4,4 +4,4 @@ DELETE a
 FROM JSON_TABLE(
     :jobs, '$[*]' COLUMNS (number FOR ORDINALITY, value BIGINT PATH '$')
 ) AS asked
-STRAIGHT_JOIN oxmill_attempts AS a ON a.job = asked.value;
+STRAIGHT_JOIN oxmill_attempts AS a FORCE INDEX (PRIMARY) ON a.job = asked.value;

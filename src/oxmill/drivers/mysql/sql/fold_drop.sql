@@ -2,4 +2,4 @@
 -- Parameters: numbers, a JSON array.
 DELETE c
 FROM JSON_TABLE(:numbers, '$[*]' COLUMNS (value BIGINT PATH '$')) AS asked
-STRAIGHT_JOIN oxmill_changes AS c ON c.number = asked.value;
+STRAIGHT_JOIN oxmill_changes AS c FORCE INDEX (PRIMARY) ON c.number = asked.value;

@@ -9,5 +9,5 @@ SELECT
 FROM JSON_TABLE(
     :ids, '$[*]' COLUMNS (number FOR ORDINALITY, value VARBINARY(200) PATH '$')
 ) AS asked
-STRAIGHT_JOIN oxmill_jobs AS j ON j.id = asked.value
+STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (oxmill_jobs_id) ON j.id = asked.value
 ORDER BY asked.number;

@@ -5,5 +5,5 @@ SELECT k.name, k.holder, k.live, k.hold_until, k.successor
 FROM JSON_TABLE(
     :keys, '$[*]' COLUMNS (number FOR ORDINALITY, value VARBINARY(1000) PATH '$')
 ) AS asked
-STRAIGHT_JOIN oxmill_unique_keys AS k ON k.name = asked.value
+STRAIGHT_JOIN oxmill_unique_keys AS k FORCE INDEX (PRIMARY) ON k.name = asked.value
 WHERE k.holder <> '';

@@ -7,6 +7,6 @@ SELECT
 FROM JSON_TABLE(
     :seqs, '$[*]' COLUMNS (number FOR ORDINALITY, value BIGINT PATH '$')
 ) AS asked
-STRAIGHT_JOIN oxmill_jobs AS j ON j.seq = asked.value
+STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (PRIMARY) ON j.seq = asked.value
 WHERE j.state = 'waiting'
 ORDER BY asked.number;

@@ -9,7 +9,7 @@ FROM JSON_TABLE(
         id VARBINARY(200) PATH '$[0]', attempt INT PATH '$[1]', nonce BIGINT PATH '$[2]'
     )
 ) AS asked
-STRAIGHT_JOIN oxmill_jobs AS j ON j.id = asked.id
+STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (oxmill_jobs_id) ON j.id = asked.id
 WHERE
     j.state = 'running'
     AND j.attempt = asked.attempt

@@ -3,10 +3,11 @@
 -- If `tending` and a lease has lapsed or a job expired, nothing is granted and the caller must see
 -- to those first: that takes rules which are not written here.
 -- `priorities` and `places`, one each per queue, are where to begin in its line, for a moment in which
--- the server cannot clear away what is before; then nothing is tended to, and only a claim that gets
--- too few looks at the whole line. NULL for both otherwise.
+-- the server cannot clear away what is before; only a claim that gets too few then looks at the
+-- whole line. NULL for both otherwise.
 -- Result: the columns of a lease and its place, one row per job, in no order; then one row without a
--- job: now, next_due, whether there is something to tend to, and the microseconds spent on the line.
+-- job: now, next_due, whether there is something to tend to, and how many entries, dead ones
+-- included, were read in the index of the line and in those that tell what to tend to.
 CREATE OR REPLACE FUNCTION oxmill.claim(
     wanted text[], most integer, length bigint, holder text, mark bigint, at bigint,
     bound integer, tending boolean, priorities integer[], places bigint[]
@@ -14,7 +15,7 @@ CREATE OR REPLACE FUNCTION oxmill.claim(
     seq bigint, id text, queue text, task text, payload bytea, attempt integer, priority integer,
     failures integer, crashes integer, max_attempts integer, enqueued_at bigint, group_name text,
     extras text, progress bytea, unique_key text, place bigint, now bigint, next_due bigint,
-    tend boolean, cost bigint
+    tend boolean, line_steps bigint, tend_steps bigint
 )
 LANGUAGE plpgsql VOLATILE
 SET jit = off
@@ -29,7 +30,8 @@ DECLARE
     taken tid[];
     above integer[];
     beyond bigint[];
-    began timestamptz;
+    before bigint := pg_stat_get_xact_tuples_returned('oxmill.jobs_claim'::regclass);
+    before_tending bigint := oxmill.tending_steps();
     soonest bigint;
 BEGIN
     IF tending AND (
@@ -50,7 +52,7 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    IF priorities IS NULL AND EXISTS (
+    IF tending AND EXISTS (
         SELECT 1 FROM oxmill.jobs AS j
         WHERE j.state = 'scheduled' AND j.queue = ANY (wanted) AND j.due_at <= moment
     ) THEN
@@ -76,7 +78,7 @@ BEGIN
     ) THEN
         keyed := oxmill.lock_started(opened, most, moment);
     END IF;
-    began := clock_timestamp();
+    tend_steps := oxmill.tending_steps() - before_tending;
     LOOP
         IF cardinality(opened) = 1 THEN
             taken := ARRAY(
@@ -101,7 +103,7 @@ BEGIN
         above := array_fill(-2147483648, ARRAY[cardinality(opened)]);
         beyond := array_fill(-1::bigint, ARRAY[cardinality(opened)]);
     END LOOP;
-    cost := extract(epoch FROM clock_timestamp() - began) * 1000000;
+    line_steps := pg_stat_get_xact_tuples_returned('oxmill.jobs_claim'::regclass) - before;
     IF cardinality(taken) > 0 THEN
         IF keyed IS NOT NULL THEN
             PERFORM oxmill.free_started(taken, keyed, moment);
@@ -122,7 +124,8 @@ BEGIN
         RETURNING
             j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1, j.priority, j.failures,
             j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras, j.progress,
-            j.unique_key, j.place, NULL::bigint, NULL::bigint, NULL::boolean, NULL::bigint;
+            j.unique_key, j.place, NULL::bigint, NULL::bigint, NULL::boolean, NULL::bigint,
+            NULL::bigint;
     END IF;
     IF cardinality(taken) < most THEN
         SELECT least(
@@ -142,6 +145,6 @@ BEGIN
     RETURN QUERY SELECT
         NULL::bigint, NULL, NULL, NULL, NULL::bytea, NULL::integer, NULL::integer, NULL::integer,
         NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint,
-        moment, soonest, false, cost;
+        moment, soonest, false, line_steps, tend_steps;
 END
 $$;

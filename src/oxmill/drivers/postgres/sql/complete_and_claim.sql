@@ -14,12 +14,13 @@ SELECT
     item, of_queue, kept, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
     NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
     NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
-    NULL::boolean, NULL::bigint
+    NULL::boolean, NULL::bigint, NULL::bigint
 FROM done
 UNION ALL
 SELECT
     NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
-    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend, cost
+    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend,
+    line_steps, tend_steps
 FROM oxmill.claim(
     :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
     :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
