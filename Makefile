@@ -30,10 +30,12 @@ check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
 	$(BIN)/pytest -q tests/test_shape.py
 
 servers: ## Install the servers that tests start for themselves, where that can be done.
-	@command -v redis-server >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends redis-server; } || \
-	  echo "make: no redis-server here, so the tests of Redis will be skipped; install one to run them" >&2
+	@PATH="$$PATH:/usr/sbin:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | paste -sd:)"; missing=; \
+	for pair in redis-server:redis-server initdb:postgresql mariadbd:mariadb-server pgbouncer:pgbouncer; do \
+	  command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; } || \
+	  echo "make: not here:$$missing. The tests that need them will be skipped; install them to run those" >&2
 
 format: $(READY) ## Let ruff fix and format everything.
 	$(BIN)/ruff check --fix .

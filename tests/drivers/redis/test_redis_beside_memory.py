@@ -200,3 +200,64 @@ def test_redis_answers_as_the_reference_does(operations):
             pair.compare()
     finally:
         pair.close()
+
+
+SIZES = st.sampled_from([0, 1, 127, 128, 255, 256, 1023, 65535, 65536, 2**32 - 1, 2**32, 2**45])
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.builds(
+            NewJob,
+            id=st.uuids().map(lambda each: each.hex),
+            queue=st.sampled_from(["q", "q" * 31, "q" * 32, "ö" * 100]),
+            task=st.sampled_from(["t", "t" * 200]),
+            payload=st.binary(max_size=40),
+            priority=st.sampled_from([0, 1, -1, -32, -33, 127, 128, -129, 10**6, -(10**6)]),
+            delay=st.sampled_from([0, 0, 1, SECOND]),
+            keep=st.none() | SIZES,
+            max_attempts=st.sampled_from([20, 1, 1000]),
+            crash_limit=st.sampled_from([3, 255]),
+            unique=st.none()
+            | st.builds(
+                UniqueKey,
+                key=st.uuids().map(str) | st.uuids().map(lambda each: str(each) * 20),
+                until=st.sampled_from(Until),
+                within=st.none() | SIZES,
+            ),
+        ),
+        min_size=1,
+        max_size=6,
+        unique_by=lambda job: job.id,
+    ),
+    st.sampled_from([0, 1, 2**64 - 1]),
+    st.sampled_from(["w", "w" * 31, "w" * 40]),
+    st.lists(st.sampled_from([None, b"", b"null", b"r\x00"]), min_size=6, max_size=6),
+)
+def test_short_ways_read_as_the_reference_does(jobs, nonce, worker, results):
+    """What is cut out of records and put into them, whatever sizes its neighbours have."""
+    pair = Pair()
+    ids = Get(ids=tuple(job.id for job in jobs))
+    queues = tuple({job.queue for job in jobs})
+    try:
+        for queue in queues:  # a batch of one queue takes the short way
+            pair.do(Enqueue(jobs=tuple(job for job in jobs if job.queue == queue)))
+        pair.do(ids)
+        pair.clock.advance(2 * SECOND)
+        for turn in range(2):
+            request = Claim(queues=queues, limit=9, lease=SECOND, worker=worker, nonce=nonce)
+            leases = pair.do(request).jobs
+            pair.do(ids)
+            items = tuple(
+                Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE, result=result)
+                if turn or number % 3
+                else Settlement(id=lease.id, token=lease.token, outcome=Outcome.RELEASE)
+                for number, (lease, result) in enumerate(zip(leases, results, strict=False))
+            )
+            pair.do(Settle(items=items[:1]))
+            pair.do(Settle(items=items[1:]))
+            pair.do(ids)
+            pair.do(ListQueues())
+    finally:
+        pair.close()

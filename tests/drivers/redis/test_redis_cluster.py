@@ -1,14 +1,14 @@
 """A cluster of six nodes, and a primary kept by sentinels, while servers fail under load."""
 
-import shutil
 import subprocess
 import time
 
 import pytest
 import redis
-from private_redis import Server, binary, free_port
+from private_cluster import Cluster, move_slot
+from private_redis import Server, binary, client_binary, missing
 from redis.crc import key_slot
-from test_redis_faults import Load, claim, do, enqueue, eventually, finish, settle
+from redis_load import Load, claim, do, enqueue, eventually, finish, settle
 
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import BadConfig
@@ -23,92 +23,15 @@ pytestmark = pytest.mark.slow
 SHARDS = 4
 
 
-class Cluster:
-    """Three primaries with a replica each."""
-
-    def __init__(self, path):
-        self.nodes = [
-            Server(
-                path / f"node-{number}",
-                "--cluster-enabled",
-                "yes",
-                "--cluster-node-timeout",
-                "1500",
-                "--appendonly",
-                "yes",
-                "--appendfsync",
-                "everysec",
-                port=free_port(10_000),  # its bus is 10,000 above
-            )
-            for number in range(6)
-        ]
-
-    def start(self):
-        for node in self.nodes:
-            node.start()
-        hosts = [f"127.0.0.1:{node.port}" for node in self.nodes]
-        words = ["redis-cli", "--cluster", "create", *hosts, "--cluster-replicas", "1"]
-        subprocess.run([*words, "--cluster-yes"], check=True, capture_output=True, timeout=60)
-        deadline = time.monotonic() + 30
-        while not all(self._settled(node) for node in self.nodes):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        return self
-
-    def _settled(self, node):
-        with node.client() as client:
-            facts = client.execute_command("CLUSTER INFO")
-            facts = facts if isinstance(facts, dict) else {}
-            linked = client.info("replication")
-        replica_linked = linked["role"] == "master" or linked["master_link_status"] == "up"
-        return facts.get("cluster_state") == "ok" and replica_linked
-
-    @property
-    def url(self):
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
-
-    def owner(self, slot):
-        """The node that holds a slot, and another primary."""
-        with self.nodes[-1].client() as client:
-            ranges = client.execute_command("CLUSTER SLOTS")
-        ports = {(each[0], each[1]): each[2][1] for each in ranges}
-        by_port = {node.port: node for node in self.nodes}
-        mine = next(port for (first, last), port in ports.items() if first <= slot <= last)
-        other = next(port for port in ports.values() if port != mine)
-        return by_port[mine], by_port[other]
-
-    def stop(self):
-        for node in self.nodes:
-            node.stop()
-
-
 @pytest.fixture
 def cluster(tmp_path):
-    if shutil.which("redis-cli") is None:
-        pytest.skip("there is no redis-cli on the path")
-    cluster = Cluster(tmp_path)
+    if client_binary() is None:
+        missing("redis-cli")
+    cluster = Cluster(tmp_path, "--appendonly", "yes", "--appendfsync", "everysec")
     try:
         yield cluster.start()
     finally:
         cluster.stop()
-
-
-def node_id(node):
-    with node.client() as client:
-        return client.execute_command("CLUSTER MYID").decode()
-
-
-def move_slot(slot, source, target):
-    """Move a slot while calls go on."""
-    source_id, target_id = node_id(source), node_id(target)
-    with source.client() as one, target.client() as two:
-        two.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", source_id)
-        one.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", target_id)
-        while keys := one.execute_command("CLUSTER GETKEYSINSLOT", slot, 1):
-            one.execute_command("MIGRATE", "127.0.0.1", target.port, keys[0], 0, 5000)
-            time.sleep(0.02)
-        two.execute_command("CLUSTER SETSLOT", slot, "NODE", target_id)
-        one.execute_command("CLUSTER SETSLOT", slot, "NODE", target_id)
 
 
 def all_there(driver, ids):

@@ -6,209 +6,28 @@ import shutil
 import subprocess
 import threading
 import time
-from itertools import count
 
 import pytest
 import redis
-from private_redis import Server, free_port
+from private_redis import WHEELS, free_port, program_of
 from proxy import Proxy
+from redis_load import SECOND, UNSURE, claim, do, enqueue, eventually, job, settle
 
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import OutcomeUnknown, StoreFull, StoreRefused, StoreUnavailable
-from oxmill.model.claim import Claim, Hold, Renew, Renewal
-from oxmill.model.info import Level, ListQueues
-from oxmill.model.job import Enqueue, NewJob, Verdict
-from oxmill.model.query import Find, Get
-from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
-from oxmill.model.state import State
+from oxmill.model.claim import Hold, Renew, Renewal
+from oxmill.model.job import Enqueue, Verdict
+from oxmill.model.query import Get
+from oxmill.model.settlement import Outcome, Ruling
+from oxmill.model.unique import UniqueKey
 from oxmill.store.doorbell import work
-from oxmill.store.roles.installing import Check, Migrate
 from oxmill.testing.operations import plan_for
-
-SECOND = 1_000_000
-UNSURE = (StoreUnavailable, OutcomeUnknown)
-
-
-def do(driver, request):
-    return driver.run(plan_for(driver, request))
-
-
-def job(name, **options):
-    return NewJob(**({"queue": "q", "task": "t", "payload": b"x" * 100} | options), id=name)
-
-
-def enqueue(driver, *names, **options):
-    return do(driver, Enqueue(jobs=tuple(job(name, **options) for name in names)))
-
-
-def claim(driver, limit=1, nonce=1, lease=60 * SECOND):
-    request = Claim(queues=("q",), limit=limit, lease=lease, worker="w", nonce=nonce)
-    return do(driver, request).jobs
-
-
-def settle(driver, lease, outcome=Outcome.COMPLETE, **options):
-    item = Settlement(id=lease.id, token=lease.token, outcome=outcome, **options)
-    return do(driver, Settle(items=(item,)))[0]
 
 
 @pytest.fixture
 def driver(redis_server, tmp_path):
     driver = open_redis(redis_server.url, namespace=tmp_path.name, mode="process")
     yield driver
-    driver.close()
-
-
-@pytest.fixture
-def own(tmp_path):
-    """A maker of servers that only this test uses."""
-    servers = []
-
-    def make(*options, **more):
-        servers.append(Server(tmp_path / f"server-{len(servers)}", *options, **more).start())
-        return servers[-1]
-
-    yield make
-    for server in servers:
-        server.stop()
-
-
-def eventually(check, bound=20.0):
-    """Try again until it does not raise a typed error of the store."""
-    deadline = time.monotonic() + bound
-    while True:
-        try:
-            return check()
-        except UNSURE:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-
-
-class Load:
-    """Threads that enqueue, claim and complete, and remember what was acknowledged."""
-
-    def __init__(self, driver):
-        self.driver = driver
-        self.stop = threading.Event()
-        self.acknowledged = []
-        self.times = {}
-        self.won = {}
-        self.surprises = []
-        self.nonces = count(1)
-        self.threads = [
-            threading.Thread(target=self._guard, args=(target, name))
-            for name, target in enumerate((self._produce, self._produce, self._work, self._work))
-        ]
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exc):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join(60)
-
-    def _guard(self, target, name):
-        try:
-            while not self.stop.is_set():
-                try:
-                    target(name)
-                except UNSURE:
-                    time.sleep(0.02)
-        except Exception as error:
-            self.surprises.append(error)
-
-    def _produce(self, name):
-        for number in count(len(self.acknowledged)):
-            if self.stop.is_set():
-                return
-            job_id = f"{name}-{number}-{time.monotonic_ns()}"
-            answer = eventually(lambda job_id=job_id: enqueue(self.driver, job_id)[0])
-            if answer.verdict in {Verdict.CREATED, Verdict.DUPLICATE}:
-                self.times[job_id] = time.monotonic()
-                self.acknowledged.append(job_id)
-
-    def _work(self, name):
-        for lease in claim(self.driver, 5, nonce=next(self.nonces), lease=2 * SECOND):
-            answer = eventually(lambda lease=lease: settle(self.driver, lease))
-            if answer.ruling is Ruling.WON:
-                self.remember(lease)
-
-    def remember(self, lease):
-        """This token won."""
-        self.won.setdefault(lease.id, set()).add(lease.token)
-
-
-def put_through(server, driver, kills):
-    """Kill and restart the server under load, then let all that is left be done."""
-    moments = []
-    with Load(driver) as load:
-        for _ in range(kills):
-            before, deadline = len(load.acknowledged), time.monotonic() + 15
-            while len(load.acknowledged) < before + 50 and time.monotonic() < deadline:
-                time.sleep(0.01)
-            server.kill()
-            moments.append(time.monotonic())
-            server.start()
-    assert load.surprises == []
-    assert len(load.acknowledged) >= 50 * kills
-    eventually(lambda: do(driver, Find(limit=1)))
-    finish(driver, load)
-    return load, moments
-
-
-def finish(driver, load):
-    """Settle everything that is left."""
-    for nonce in count(10_000):
-        leases = eventually(lambda nonce=nonce: claim(driver, 100, nonce=nonce), 30)
-        for lease in leases:
-            if eventually(lambda lease=lease: settle(driver, lease), 30).ruling is Ruling.WON:
-                load.remember(lease)
-        if not leases:
-            counts = eventually(lambda: do(driver, ListQueues(queues=("q",)))).items[0].counts
-            if not counts.get(State.RUNNING):
-                return
-            time.sleep(0.2)
-
-
-def found_of(driver, ids):
-    parts = (tuple(ids[first : first + 500]) for first in range(0, len(ids), 500))
-    return {each.id: each.state for part in parts for each in do(driver, Get(ids=part))}
-
-
-@pytest.mark.slow
-def test_a_killed_server_loses_nothing_and_has_no_double_winner(own):
-    server = own("--appendonly", "yes", "--appendfsync", "always")
-    driver = open_redis(server.url)
-
-    load, _ = put_through(server, driver, 4)
-
-    found = found_of(driver, load.acknowledged)
-    assert set(load.acknowledged) - set(found) == set()
-    assert set(found.values()) == {State.SUCCEEDED}
-    assert {job_id for job_id, tokens in load.won.items() if len(tokens) > 1} == set()
-    driver.close()
-
-
-@pytest.mark.slow
-def test_a_server_that_syncs_every_second_loses_two_seconds_at_most(own):
-    """While a sync is under way Redis puts off even the write to the kernel, for up to 2 s."""
-    server = own("--appendonly", "yes", "--appendfsync", "everysec")
-    driver = open_redis(server.url, mode="process")
-
-    load, kills = put_through(server, driver, 4)
-
-    found = found_of(driver, load.acknowledged)
-    lost = set(load.acknowledged) - set(found)
-    early = {
-        job_id
-        for job_id in lost
-        if not any(kill - 3 < load.times[job_id] <= kill + 0.1 for kill in kills)
-    }
-    assert early == set()
-    assert set(found.values()) == {State.SUCCEEDED}
     driver.close()
 
 
@@ -297,8 +116,9 @@ class Full:
             client.config_set("maxmemory", used // 2)
 
 
-def test_over_the_memory_limit_leases_can_still_be_settled(own):
-    server = own("--maxmemory-policy", "noeviction")
+@pytest.mark.parametrize("name", [None, *WHEELS])
+def test_over_the_memory_limit_leases_can_still_be_settled(own, name):
+    server = own("--maxmemory-policy", "noeviction", program=program_of(name))
     driver = open_redis(server.url)
     enqueue(driver, *(f"job-{number}" for number in range(10)))
     enqueue(driver, "keyed", unique=None, delay=1, headers={"a": "b"})
@@ -309,7 +129,11 @@ def test_over_the_memory_limit_leases_can_still_be_settled(own):
         enqueue(driver, "new")
     with pytest.raises(StoreFull):
         enqueue(driver, "later", delay=SECOND)
-    assert do(driver, Get(ids=("new", "later"))) == ()
+    with pytest.raises(StoreFull):
+        enqueue(driver, "fields", "found", fields={"user": 1})
+    with pytest.raises(StoreFull):
+        enqueue(driver, "unique", unique=UniqueKey(key="k"))
+    assert do(driver, Get(ids=("new", "later", "fields", "found", "unique"))) == ()
     renewal = Renewal(id=leases[0].id, token=leases[0].token, progress=b"half")
     assert do(driver, Renew(items=(renewal,), lease=SECOND)).holds == (Hold.KEPT,)
     assert settle(driver, leases[0], result=b"r" * 1000).ruling is Ruling.WON
@@ -500,45 +324,6 @@ def test_a_unix_socket_will_do(own, tmp_path):
     driver = open_redis(f"unix://{path}?db=3")
 
     assert enqueue(driver, "a")[0].verdict is Verdict.CREATED
-    driver.close()
-
-
-def test_the_doctor_names_what_is_unsafe(own):
-    server = own("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-    driver = open_redis(server.url)
-    do(driver, Migrate())
-
-    found = {finding.name: finding.level for finding in do(driver, Check())}
-
-    assert found["maxmemory-policy"] is Level.REFUSE
-    assert found["appendonly"] is Level.REFUSE
-    driver.close()
-
-
-def test_the_doctor_has_nothing_against_a_safe_server(own):
-    server = own("--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "100mb")
-    driver = open_redis(server.url)
-
-    assert do(driver, Check()) == ()
-    driver.close()
-
-
-def test_a_write_waits_for_its_replica(own):
-    primary = own()
-    replica = own("--replicaof", "127.0.0.1", primary.port)
-    driver = open_redis(f"{primary.url}?replicas=1&timeout=2")
-    with primary.client() as client:
-        deadline = time.monotonic() + 20
-        while client.info("replication").get("slave0", {}).get("state") != "online":
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
-    assert enqueue(driver, "a")[0].verdict is Verdict.CREATED
-    with replica.client() as client:
-        assert client.exists("{oxmill:0}:jobs")
-    replica.kill()
-    with pytest.raises(OutcomeUnknown, match="replicas"):
-        enqueue(driver, "b")
     driver.close()
 
 

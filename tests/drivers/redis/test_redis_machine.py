@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from private_redis import shared_server
+from private_redis import WHEELS, shared_server
 
 from oxmill.drivers.memory.driver import open_memory
 from oxmill.drivers.redis.driver import open_redis
@@ -24,13 +24,16 @@ STORIES = settings(
 )
 
 
-@pytest.mark.parametrize("face", list(Face))
-def test_stories_run_the_same_on_redis(face, tmp_path):
+KINDS = [(None, face) for face in Face] + list(zip(WHEELS, Face, strict=True))
+
+
+@pytest.mark.parametrize(("server", "face"), KINDS)
+def test_stories_run_the_same_on_redis(server, face, tmp_path):
     number = count()
 
     def subject(clock):
         namespace = f"{tmp_path.name}-{next(number)}"
-        return open_redis(shared_server().url, namespace=namespace, clock=clock)
+        return open_redis(shared_server(server).url, namespace=namespace, clock=clock)
 
     def reference(clock):
         return open_memory(clock=clock)

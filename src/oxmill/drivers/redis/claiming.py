@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Final
 
 from oxmill.drivers.redis.record import leased, pack_id
-from oxmill.drivers.redis.script import CLAIM, CLAIM_IDS, RENEW
+from oxmill.drivers.redis.script import CLAIM, CLAIM_IDS, RENEW, Call
+from oxmill.drivers.redis.seeking import AT_ONCE, seek
 from oxmill.drivers.redis.space import Space
 from oxmill.errors import BadInput
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
@@ -17,6 +18,8 @@ from oxmill.store.admission import check_claim
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
+_AT_ONCE: Final = 250
+"""Jobs that one script grants at most."""
 
 
 class RedisClaiming:
@@ -33,28 +36,28 @@ class RedisClaiming:
 
     @plan("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
-        """The shards are asked in turn, each claim starting with the next one."""
+        """The shards are asked in turn, each claim starting with the next one; who wants many is
+        given them by several short scripts."""
         space, first = self._space, self._turns()
         queues = tuple(dict.fromkeys(request.queues))
         jobs: list[LeasedJob] = []
-        now, next_due = 0, 0
-        for turn in range(space.shards):
-            wanted = request.limit - len(jobs)
-            reply = yield from ask(
-                space.call(
-                    CLAIM,
-                    *_terms(request),
-                    wanted,
-                    space.bounds.cleanup_jobs,
-                    *queues,
-                    shard=(first + turn) % space.shards,
-                )
+        now, next_due, turn = 0, 0, 0
+        while turn < space.shards and len(jobs) < request.limit:
+            wanted = min(request.limit - len(jobs), _AT_ONCE)
+            call = space.call(
+                CLAIM,
+                *_terms(request),
+                wanted,
+                space.bounds.cleanup_jobs,
+                *queues,
+                shard=(first + turn) % space.shards,
             )
-            now = max(now, reply[0])
+            reply = yield from ask(call)
+            now = now or reply[0]
             next_due = min(reply[1] or next_due, next_due or reply[1])
             jobs += leased(reply[2:], request.nonce)
-            if len(jobs) == request.limit:
-                break
+            if len(reply) - 2 < wanted:
+                turn += 1
         full = len(jobs) == request.limit
         return Claimed(
             jobs=tuple(jobs),
@@ -71,11 +74,14 @@ class RedisClaiming:
     @plan("claim_ids")
     def _claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
         ids = tuple(dict.fromkeys(request.ids))
-        bound = self._space.bounds.cleanup_jobs
-        args = (*_terms(request), bound, *map(pack_id, ids))
-        replies = yield from self._space.everywhere(CLAIM_IDS, *args)
-        granted = {job.id: job for reply in replies for job in leased(reply[1:], request.nonce)}
-        now = max(reply[0] for reply in replies)
+        terms = (*_terms(request), self._space.bounds.cleanup_jobs)
+        granted: dict[str, LeasedJob] = {}
+        now = 0
+        for first in range(0, max(len(ids), 1), AT_ONCE):
+            some = map(pack_id, ids[first : first + AT_ONCE])
+            for reply in (yield from self._space.everywhere(CLAIM_IDS, *terms, *some)):
+                granted.update((job.id, job) for job in leased(reply[1:], request.nonce))
+                now = min(now or reply[0], reply[0])
         return Claimed(
             jobs=tuple(granted[each] for each in ids if each in granted),
             now=now,
@@ -89,14 +95,22 @@ class RedisClaiming:
 
     @plan("renew")
     def _renew(self, request: Renew) -> Steps[Renewed]:
-        args: list[Any] = [request.lease]
-        for item in request.items:
-            args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce))
-            args += (0, b"") if item.progress is None else (1, item.progress)
-        replies = yield from self._space.everywhere(RENEW, *args)
-        now = max(reply[0] for reply in replies)
-        holds = tuple(_HOLDS[max(codes)] for codes in zip(*(r[1:] for r in replies), strict=True))
-        return Renewed(holds=holds, now=now, until=now + request.lease)
+        items, nows = request.items, [0]
+
+        def call(shard: int, places: Sequence[int]) -> Call:
+            args: list[Any] = [request.lease]
+            for item in (items[place] for place in places):
+                args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce))
+                args += (0, b"") if item.progress is None else (1, item.progress)
+            return self._space.call(RENEW, *args, shard=shard)
+
+        def read(reply: Sequence[int]) -> Sequence[int]:
+            nows.append(reply[0])
+            return reply[1:]
+
+        codes = yield from seek(self._space, [item.id for item in items], call, read)
+        holds = tuple(_HOLDS[code or 0] for code in codes)
+        return Renewed(holds=holds, now=min(nows[1:]), until=min(nows[1:]) + request.lease)
 
 
 def nonce_text(nonce: int) -> str:

@@ -11,7 +11,7 @@ from oxmill.drivers.redis.address import parse
 from oxmill.drivers.redis.claiming import RedisClaiming
 from oxmill.drivers.redis.doorbell import RedisDoorbell
 from oxmill.drivers.redis.enqueueing import RedisEnqueueing
-from oxmill.drivers.redis.findings import Mode
+from oxmill.drivers.redis.findings import Mode, mode_of
 from oxmill.drivers.redis.housekeeping import RedisHousekeeping
 from oxmill.drivers.redis.inspecting import RedisInspecting
 from oxmill.drivers.redis.installing import RedisInstalling
@@ -29,7 +29,7 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.doorbell import Doorbell
 from oxmill.store.driver import Driver
 
-REDIS_BOUNDS: Final = msgspec.structs.replace(DEFAULT_BOUNDS, batch_jobs=2_000, cleanup_jobs=200)
+REDIS_BOUNDS: Final = msgspec.structs.replace(DEFAULT_BOUNDS, batch_jobs=1_500, cleanup_jobs=100)
 """Smaller batches than elsewhere, so that no script holds the server for more than a few
 milliseconds: while one runs, nobody else is served."""
 
@@ -51,13 +51,14 @@ def open_redis(  # noqa: PLR0913 - options of one call
     Nothing is connected until the first call. `namespace` keeps several apps apart on one server;
     `shards` spreads one app over the slots of a cluster and must be the same for all who use it.
     Both may stand in the URL's query; so may `replicas`, how many of them must confirm each write
-    before it is acknowledged. A `clock` replaces the server's own: for tests only.
+    before it is acknowledged, and `mode`. A `clock` replaces the server's own: for tests only.
     """
     target = parse(url)
     extras = dict(target.extras)
     name = namespace or extras.pop("namespace", "oxmill")
     parts = shards or _number("shards", extras.pop("shards", "1"))
     replicas = _number("replicas", extras.pop("replicas", "0"))
+    promised = mode_of(extras.pop("mode", mode))
     if extras:
         raise BadConfig(f"{', '.join(sorted(extras))}: not an option of a Redis URL")
     check_namespace(name)
@@ -68,19 +69,21 @@ def open_redis(  # noqa: PLR0913 - options of one call
         namespace=name,
         shards=parts,
         bounds=bounds,
-        able=_able(mode, clock),
+        able=_able(promised, clock),
         channel=channel.encode() if doorbell else b"",
         clock=clock,
     )
     keys = [[key.encode() for key in keys_of(name, shard)] for shard in range(parts)]
     transport = RedisTransport(target, keys, replicas=replicas)
     bells = RedisDoorbell(target, transport.place, channel) if doorbell else SilentDoorbell()
-    return _assembled(target.shown, space, transport, bells, RedisInstalling(space, mode, replicas))
+    return _assembled(
+        target.shown, space, transport, bells, RedisInstalling(space, promised, replicas)
+    )
 
 
 def _able(mode: Mode, clock: Callable[[], Micros] | None) -> Capability:
     able = Capability.MANY_PROCESSES | Capability.DOORBELL
-    if mode != "volatile":
+    if mode == "durable":
         able |= Capability.DURABLE
     return able if clock is None else able | Capability.VIRTUAL_TIME
 

@@ -25,7 +25,14 @@ from oxmill.store.plan import Plan, Steps, Together, ask, plan
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
-_LOOK, _WRITE, _PLAIN = "look", "write", "plain"
+_LOOK, _WRITE = "look", "write"
+_PLAIN, _LATER, _KEYED = "plain", "later", "keyed"
+_FORMS_KEPT: Final = 1_000
+
+Form = tuple[bytes, bytes, bytes]
+"""Of a plain job: the sizes for its frame, and what stands before and after the time of enqueue."""
+Forms = dict[tuple[Any, ...], Form]
+"""The forms that jobs of one kind share."""
 
 
 class RedisEnqueueing:
@@ -33,6 +40,7 @@ class RedisEnqueueing:
 
     def __init__(self, space: Space) -> None:
         self._space = space
+        self._forms: Forms = {}
 
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none. Over several shards each stores its part in
@@ -43,13 +51,18 @@ class RedisEnqueueing:
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
         jobs, space = request.jobs, self._space
-        shards = [space.shard_of(job) for job in jobs]
         if not jobs:
             return ()
+        shards = [0] if space.shards == 1 else [space.shard_of(job) for job in jobs]
         if len(set(shards)) == 1:
-            plain = plain_args(jobs)
-            args = (_WRITE, *job_args(jobs)) if plain is None else (_PLAIN, *plain)
-            reply = yield from ask(space.call(ENQUEUE, *args, shard=shards[0]))
+            if len(self._forms) > _FORMS_KEPT:
+                self._forms = {}
+            way, plain = way_of(jobs[0]), plain_args(jobs, self._forms)
+            if way is None or plain is None:
+                call = space.call(ENQUEUE, _WRITE, *job_args(jobs), shard=shards[0])
+            else:
+                call = space.call(ENQUEUE, way, *plain, shard=shards[0])
+            reply = yield from ask(call)
             return answers_of(jobs, reply)
         answers = yield from self._ask_all(jobs, shards, _LOOK)
         if any(answer.verdict in _REFUSED for answer in answers):
@@ -73,16 +86,15 @@ class RedisEnqueueing:
         return tuple(answers[place] for place in range(len(jobs)))
 
 
-def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
+def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] | None:
     """New jobs as the short way takes them; `None` if they need the long one."""
-    queue = jobs[0].queue
+    queue, way = jobs[0].queue, way_of(jobs[0])
     args: list[Any] = [queue]
-    known: dict[tuple[Any, ...], tuple[bytes, bytes, bytes]] = {}
+    known = {} if forms is None else forms
     for job in jobs:
         if (
             job.queue != queue
-            or job.unique is not None
-            or job.delay
+            or way_of(job) != way
             or job.run_at is not None
             or job.expires_in is not None
             or job.fields
@@ -90,30 +102,53 @@ def plain_args(jobs: Sequence[NewJob]) -> list[Any] | None:
         ):
             return None
         packed = pack_id(job.id)
-        if job.tags or job.headers:
+        if job.tags or job.headers or job.unique is not None:
             sizes, head, tail = _plain(job)
         else:
-            limits = (job.max_attempts, job.crash_limit, job.keep, job.timeout)
-            kind = (job.priority, job.task, *limits, job.group, job.content_type)
-            if kind not in known:
-                known[kind] = _plain(job)
-            sizes, head, tail = known[kind]
+            kind = (
+                *(queue, job.task, job.priority, job.delay, job.keep, job.timeout),
+                *(job.max_attempts, job.crash_limit, job.group, job.content_type),
+            )
+            form = known.get(kind)
+            if form is None:
+                form = known[kind] = _plain(job)
+            sizes, head, tail = form
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
-        args += (job.priority, record, tail + job.payload)
-    if len(jobs) > 1 and len({job.id for job in jobs}) < len(jobs):
-        return None
-    return args
+        args += (job.delay or job.priority, record, tail + job.payload)
+        if job.unique is not None:
+            args += (job.unique.key, _or(job.unique.within, -1), _CONFLICTS[job.unique.on_conflict])
+    return args if _all_differ(jobs) else None
 
 
-def _plain(job: NewJob) -> tuple[bytes, bytes, bytes]:
-    """The sizes for the frame, and what stands before and after the time of enqueue."""
+def way_of(job: NewJob) -> str | None:
+    """The short way that may take this job, as enqueue_plain.lua calls it."""
+    if job.unique is None:
+        return _LATER if job.delay else _PLAIN
+    return None if job.delay else _KEYED
+
+
+def _all_differ(jobs: Sequence[NewJob]) -> bool:
+    """Whether no two of the jobs share an id or a unique key."""
+    if len(jobs) == 1:
+        return True
+    keys = [job.unique.key for job in jobs if job.unique is not None]
+    return len({job.id for job in jobs}) == len(jobs) and len(set(keys)) == len(keys)
+
+
+def _plain(job: NewJob) -> Form:
     about = describe(job)
-    rest: tuple[int, ...] = ()
-    if job.keep is not None:
-        rest = (0, job.max_attempts, job.crash_limit, job.keep)
+    rest: tuple[Any, ...] = ()
+    if job.unique is not None or job.keep is not None:
+        rest = (job.delay, job.max_attempts, job.crash_limit, _or(job.keep, -1))
     elif job.crash_limit != 3 or job.max_attempts != 20:
-        rest = (0, job.max_attempts, job.crash_limit)
-    fixed = b"".join(map(pack, (code_of(State.WAITING), job.queue, job.priority)))
+        rest = (job.delay, job.max_attempts, job.crash_limit)
+    elif job.delay:
+        rest = (job.delay,)
+    if job.unique is not None:
+        started = int(job.unique.until is Until.STARTED)
+        rest += (0, job.unique.key, started, _or(job.unique.within, -1))
+    state = code_of(State.SCHEDULED if job.delay else State.WAITING)
+    fixed = b"".join(map(pack, (state, job.queue, job.priority)))
     head = b"%c%b\xcf" % (0x94 + len(rest), fixed)
     tail = b"".join(map(pack, rest))
     size = len(head) + 8 + len(tail)
@@ -165,6 +200,9 @@ def _or(value: int | None, otherwise: int) -> int:
 
 def answers_of(jobs: Sequence[NewJob], reply: Sequence[Any]) -> tuple[Enqueued, ...]:
     """The script's answers in words."""
+    if len(reply) > 1 and reply.count(reply[0]) == len(reply) and isinstance(reply[0], int):
+        alike = _answer("", reply[0])  # mostly all are new and wait
+        return tuple([Enqueued(job.id, alike.verdict, alike.state) for job in jobs])
     return tuple(_answer(job.id, given) for job, given in zip(jobs, reply, strict=True))
 
 

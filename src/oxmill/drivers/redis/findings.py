@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from oxmill.errors import BadConfig
 from oxmill.model.info import Finding, Level
 
 Mode = Literal["durable", "process", "volatile"]
-"""What an acknowledged write survives: power loss, the end of every process, neither."""
+"""What an acknowledged write survives. `durable`: everything, a killed server and a power cut too.
+`process`: the end of all workers and producers and a restart of the server; if the server is killed or
+loses power, all but the last seconds. `volatile`: nothing is promised."""
+_MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 OLDEST: Final = (6, 2)
 UNKNOWN: Final = "unknown"
+
+
+def mode_of(text: str) -> Mode:
+    """The mode of this name."""
+    for mode in _MODES:
+        if text == mode:
+            return mode
+    raise BadConfig(f"mode={text} is not a mode; use {', '.join(_MODES)}")
 
 
 def findings_of(facts: Mapping[str, str], mode: Mode, replicas: int) -> Iterator[Finding]:
@@ -81,35 +93,45 @@ def _log(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
 
 
 def _syncing(facts: Mapping[str, str], mode: Mode) -> Iterator[Finding]:
+    """Before it answers, a server that syncs always has written to the disk; one that never syncs,
+    to the kernel. One that syncs every second has written to the kernel too, unless a sync was under
+    way: then it holds back what it has acknowledged, for up to two seconds."""
     sync = facts.get("config:appendfsync", UNKNOWN)
-    if mode == "durable" and sync != "always":
+    if sync != "always" and mode == "durable":
         yield Finding(
-            level=Level.WARN,
+            level=Level.WARN if sync == UNKNOWN else Level.REFUSE,
             name="appendfsync",
             found=sync,
             wanted="always",
-            risk="a power cut loses the jobs of the last second or two; so may a killed server whose "
-            "disk was slow just then",
-            remedy='CONFIG SET appendfsync always, or open the store with mode="process"',
+            risk=_LOST.get(sync, "a power cut may lose acknowledged jobs"),
+            remedy="CONFIG SET appendfsync always, and in redis.conf; or open the store with "
+            'mode="process" (?mode=process in the URL) if the last seconds may be lost',
         )
-    elif mode == "process" and sync not in {"always", "everysec"}:
+    elif sync in _LOST:
         yield Finding(
-            level=Level.WARN,
+            level=Level.NOTE if sync == "everysec" else Level.WARN,
             name="appendfsync",
             found=sync,
             wanted="everysec or always",
-            risk="a power cut loses whatever the kernel has not written yet",
-            remedy="CONFIG SET appendfsync everysec",
+            risk=_LOST[sync],
+            remedy="CONFIG SET appendfsync always, if that is too much",
         )
     if facts.get("config:no-appendfsync-on-rewrite") == "yes":
         yield Finding(
-            level=Level.WARN,
+            level=Level.REFUSE if mode == "durable" else Level.WARN,
             name="no-appendfsync-on-rewrite",
             found="yes",
             wanted="no",
             risk="nothing is synced to the disk while the log is rewritten",
-            remedy="CONFIG SET no-appendfsync-on-rewrite no",
+            remedy="CONFIG SET no-appendfsync-on-rewrite no, and in redis.conf",
         )
+
+
+_LOST: Final = {
+    "everysec": "a power cut loses the jobs of the last two seconds; so does a killed server, if a "
+    "sync was under way just then",
+    "no": "a power cut loses whatever the kernel has not written yet, which may be half a minute",
+}
 
 
 def _disk(facts: Mapping[str, str]) -> Iterator[Finding]:

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from oxmill.drivers.redis.events import events_beyond
+from oxmill.drivers.redis.finding import find_page, positions_of
 from oxmill.drivers.redis.record import STATES, pack_id, recorded
-from oxmill.drivers.redis.script import FIND, GET, QUEUES, WORKERS
+from oxmill.drivers.redis.script import GET, QUEUES, WORKERS
+from oxmill.drivers.redis.seeking import AT_ONCE
 from oxmill.drivers.redis.space import Space
-from oxmill.drivers.redis.steering import filter_of
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -25,17 +27,8 @@ from oxmill.model.job import Job
 from oxmill.model.query import Find, Get, Page
 from oxmill.model.rule import Rule
 from oxmill.model.settings import QueueSettings
-from oxmill.store.admission import check_find
 from oxmill.store.plan import Plan, Steps, ask, plan
 
-_LOOKS: Final = 64
-"""Bounded steps that one find takes at most; a page may then be short."""
-_NUMBER_BYTES: Final = 6
-_NUMBERS: Final = 256**_NUMBER_BYTES
-"""Numbers of arrival stay below this; a cursor is one of them, beyond those of the shards before."""
-_LAST_EVENT: Final = 2**63
-_QUEUES_AT_ONCE: Final = 200
-_JOBS_AT_ONCE: Final = 500
 _rule: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
 _settings: Final = msgspec.msgpack.Decoder(tuple[int, int, int, str]).decode
 _worker: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
@@ -51,37 +44,21 @@ class RedisInspecting:
     def get(self, request: Get) -> Steps[tuple[Job, ...]]:
         """These jobs in full, in the order asked; unknown ids are left out."""
         found: dict[str, Job] = {}
-        for first in range(0, len(request.ids), _JOBS_AT_ONCE):
-            some = map(pack_id, request.ids[first : first + _JOBS_AT_ONCE])
+        for first in range(0, len(request.ids), AT_ONCE):
+            some = map(pack_id, request.ids[first : first + AT_ONCE])
             replies = yield from self._space.everywhere(GET, *some)
             for job in (recorded(told) for reply in replies for told in reply):
                 found[job.id] = job
         return tuple(found[each] for each in request.ids if each in found)
 
     def find(self, request: Find) -> Plan[Page]:
-        """A keyset page of matching jobs, newest arrival first within a shard."""
-        check_find(request)
+        """A keyset page of matching jobs, newest arrival first."""
+        positions_of(request, self._space.shards)
         return self._find(request)
 
     @plan("find", writes=False)
     def _find(self, request: Find) -> Steps[Page]:
-        space, wanted = self._space, filter_of(request.filter)
-        limit = min(request.limit, space.bounds.page_jobs)
-        shard, number = divmod(check_find(request) or 0, _NUMBERS)
-        if shard >= space.shards:
-            return Page(jobs=())
-        edge = number.to_bytes(_NUMBER_BYTES) if number else b""
-        jobs: list[Job] = []
-        for _ in range(_LOOKS):
-            call = space.call(FIND, wanted, edge, limit - len(jobs), shard=shard)
-            more, following, told, last = yield from ask(call)
-            jobs += (recorded(each) for each in told)
-            if more:
-                return Page(jobs=tuple(jobs), next=_cursor(shard, last or edge))
-            shard, edge = (shard, following) if following else (shard + 1, b"")
-            if shard == space.shards:
-                return Page(jobs=tuple(jobs))
-        return Page(jobs=tuple(jobs), next=_cursor(shard, edge))
+        return (yield from find_page(self._space, request))
 
     @plan("queues", writes=False)
     def queues(self, request: ListQueues) -> Steps[Queues]:
@@ -92,8 +69,8 @@ class RedisInspecting:
             names = sorted({name.decode() for part in known for name in part})
         now = 0
         items: list[QueueInfo] = []
-        for first in range(0, max(len(names), 1), _QUEUES_AT_ONCE):
-            some = names[first : first + _QUEUES_AT_ONCE]
+        for first in range(0, max(len(names), 1), AT_ONCE):
+            some = names[first : first + AT_ONCE]
             replies = yield from self._space.everywhere(QUEUES, *some)
             now = max(reply[0] for reply in replies)
             rows = zip(*(reply[1:] for reply in replies), strict=True)
@@ -114,14 +91,7 @@ class RedisInspecting:
     @plan("events_after", writes=False)
     def events_after(self, request: EventsAfter) -> Steps[tuple[Event, ...]]:
         """Events in order, without gaps or repeats."""
-        if request.seq >= _LAST_EVENT:
-            return ()
-        entries = yield from self._space.events(request.seq, request.limit)
-        return tuple(_event(number, words) for number, words in entries)
-
-
-def _cursor(shard: int, edge: bytes) -> str:
-    return str(shard * _NUMBERS + int.from_bytes(edge))
+        return (yield from events_beyond(self._space, request.seq, request.limit))
 
 
 def _queue(name: str, rows: Sequence[Sequence[Any]]) -> QueueInfo:
@@ -157,17 +127,3 @@ def _worker_info(packed: bytes) -> WorkerInfo:
     started_at, beat_at, text = _worker(packed)
     info = msgspec.json.decode(text, type=WorkerInfo)
     return msgspec.structs.replace(info, started_at=started_at, beat_at=beat_at)
-
-
-def _event(number: bytes, words: Sequence[bytes]) -> Event:
-    told = {
-        name.decode(): word.decode() for name, word in zip(words[::2], words[1::2], strict=True)
-    }
-    return Event(
-        seq=int(number.partition(b"-")[0]),
-        at=int(told["at"]),
-        kind=told["kind"],
-        target=told["target"],
-        author=told["author"],
-        detail=told["detail"],
-    )

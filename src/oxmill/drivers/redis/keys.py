@@ -4,8 +4,11 @@ All keys of a shard carry the hash tag `{namespace:shard}`, so they share one sl
 one script may touch them all. The fixed keys are given to every script as `KEYS`, in this order,
 and are known there by their names in upper case. While a cluster moves a slot, it puts off calls
 that name keys of which some are there and some are not; `void` makes sure of that, so no script
-ever sees half a shard. The sets of a queue and of a field value are named
-after them inside the scripts, in the same slot; nothing else is.
+ever sees half a shard.
+
+The sets of a queue and of a field value (`NAMED`) cannot be known before a script has looked at the
+jobs, so scripts name them themselves, after `root` and so in its slot; they touch no other key. Tests
+compare every key that is there with these tables, on a cluster, which refuses to leave the slot.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ class Key(NamedTuple):
 
 
 FIXED: Final = (
-    Key("root", "hash", "version, identity, last number drawn, last event told", "migrate, unit"),
+    Key("root", "hash", "version, identity, last numbers drawn, told and heard", "migrate, unit"),
     Key("ids", "hash", "job id → number of arrival", "moves"),
     Key("jobs", "hash", "number → the job: id, standing, description, payload", "job"),
     Key("asides", "hash", "number + letter → big payload, result, error, progress, attempt", "job"),

@@ -104,10 +104,15 @@ def exchange(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
 
 
 def _send(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
-    scripts = {each.script.sha: each.script for each in commands if each.script is not None}
-    new = [script for sha, script in scripts.items() if sha not in loaded]
-    loads = [pack_words(("SCRIPT", "LOAD", script.text)) for script in new]
-    loaded.update(scripts)
+    new = {
+        each.script.sha: each.script
+        for each in commands
+        if each.script is not None and each.script.sha not in loaded
+    }
+    if not new:
+        return (yield [each.data for each in commands])
+    loads = [pack_words(("SCRIPT", "LOAD", script.text)) for script in new.values()]
+    loaded.update(new)
     replies = yield loads + [each.data for each in commands]
     broken = [reply for reply in replies[: len(loads)] if isinstance(reply, ResponseError)]
     if broken:  # then the calls were refused too, but for a reason that tells less

@@ -1,4 +1,8 @@
-"""Scheduling on Redis. Schedules live in the first shard, and so do the jobs they make."""
+"""Scheduling on Redis.
+
+A schedule lives in the shard to which the unique key (or flow, or group) of its jobs belongs, and so
+do the jobs it makes: one step makes the jobs of a tick and sets the next tick.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from oxmill.model.schedule import (
     SchedulesPut,
 )
 from oxmill.store.admission import check_name, check_new_jobs
-from oxmill.store.plan import Plan, Steps, ask, plan
+from oxmill.store.plan import Plan, Steps, Together, ask, plan
 
 _kept: Final = msgspec.msgpack.Decoder(tuple[int, int, int, str, str, str]).decode
 _schedule: Final = msgspec.json.Decoder(Schedule).decode
@@ -41,21 +45,52 @@ class RedisScheduling:
 
     @plan("put_schedules")
     def _put_schedules(self, request: PutSchedules) -> Steps[SchedulesPut]:
-        args: list[Any] = []
+        space = self._space
+        puts: list[list[Any]] = [[] for _ in range(space.shards)]
+        strays = (yield from self._strays(request)) if space.shards > 1 else {}
         for schedule in request.put:
-            args += ("put", schedule.name, msgspec.json.encode(schedule))
-        for verb in ("drop", "pause", "resume"):
-            for name in getattr(request, verb):
-                args += (verb, name, b"")
-        call = self._space.call(PUT_SCHEDULES, request.author, *args)
-        return SchedulesPut(changed=(yield from ask(call)))
+            here = puts[self._home(schedule)]
+            here += ("put", schedule.name, msgspec.json.encode(schedule))
+            if schedule.name in strays and strays[schedule.name].paused:
+                here += ("pause", schedule.name, b"")
+        verbs = ("drop", "pause", "resume")
+        by_name = [
+            w for verb in verbs for name in getattr(request, verb) for w in (verb, name, b"")
+        ]
+        calls = tuple(
+            space.call(PUT_SCHEDULES, request.author, *each, *by_name, shard=shard)
+            for shard, each in enumerate(puts)
+        )
+        changed = sum((yield from ask(Together(calls))))
+        if strays:
+            leaves = tuple(
+                space.call(PUT_SCHEDULES, "", "leave", name, b"", shard=self._home(info.schedule))
+                for name, info in strays.items()
+            )
+            yield from ask(Together(leaves))
+        return SchedulesPut(changed=changed)
+
+    def _home(self, schedule: Schedule) -> int:
+        return self._space.shard_of(msgspec.structs.replace(schedule.job, id=schedule.name))
+
+    def _strays(self, request: PutSchedules) -> Steps[dict[str, ScheduleInfo]]:
+        """Those of the schedules to be put that live elsewhere so far: their key has changed."""
+        homes = {schedule.name: self._home(schedule) for schedule in request.put}
+        replies = yield from self._space.everywhere(SCHEDULES)
+        known = [_info(packed) for reply in replies for packed in reply[2::2]]
+        return {
+            name: info
+            for info in known
+            if (name := info.schedule.name) in homes and homes[name] != self._home(info.schedule)
+        }
 
     @plan("schedules", writes=False)
     def schedules(self, request: ListSchedules) -> Steps[Schedules]:
         """Schedules by name, or those that need a scheduler now."""
-        now, *told = yield from ask(self._space.call(SCHEDULES))
-        pairs = sorted(zip(told[::2], told[1::2], strict=True))
-        items = [_info(packed) for _, packed in pairs]
+        replies = yield from self._space.everywhere(SCHEDULES)
+        now = max(reply[0] for reply in replies)
+        items = [_info(packed) for reply in replies for packed in reply[2::2]]
+        items.sort(key=lambda info: info.schedule.name)
         if request.due_only:
             items = [i for i in items if not i.paused and (i.next_at is None or i.next_at <= now)]
         return Schedules(items=tuple(items[: request.limit]), now=now)
@@ -67,17 +102,17 @@ class RedisScheduling:
 
     @plan("fire")
     def _fire(self, request: Fire) -> Steps[Fired]:
-        call = self._space.call(
+        replies = yield from self._space.everywhere(
             FIRE,
             request.name,
             *(-1 if t is None else t for t in (request.expected, request.next_at, request.tick)),
             request.error or "",
             *job_args(request.jobs),
         )
-        won, *answers = yield from ask(call)
-        if not won:
-            return Fired(won=False)
-        return Fired(won=True, answers=answers_of(request.jobs, answers))
+        for won, *answers in replies:
+            if won:
+                return Fired(won=True, answers=answers_of(request.jobs, answers))
+        return Fired(won=False)
 
 
 def _info(packed: bytes) -> ScheduleInfo:

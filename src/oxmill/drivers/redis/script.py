@@ -30,7 +30,7 @@ class Script:
     @cached_property
     def text(self) -> str:
         """The whole text, as the server gets it."""
-        bodies = (load(_PACKAGE, f"{part}.lua") for part in (*self.parts, self.name))
+        bodies = (load(_PACKAGE, f"{part}.lua") for part in ("clock", *self.parts, self.name))
         return "\n".join((prelude(), *bodies))
 
     @cached_property
@@ -68,6 +68,7 @@ SWEEP: Final = Script("sweep", _TIME)
 PRUNE: Final = Script("prune", _LIFE)
 BEAT: Final = Script("beat", _UNIT)
 ORDER: Final = Script("order", _UNIT)
+RELAY: Final = Script("relay", _UNIT)
 WORKERS: Final = Script("workers", _UNIT)
 PUT_SCHEDULES: Final = Script("put_schedules", _UNIT)
 SCHEDULES: Final = Script("schedules", _UNIT)

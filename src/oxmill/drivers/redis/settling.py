@@ -7,16 +7,16 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.claiming import nonce_text
 from oxmill.drivers.redis.record import STATES, error_text, pack, pack_id
-from oxmill.drivers.redis.script import SETTLE
+from oxmill.drivers.redis.script import SETTLE, Call
+from oxmill.drivers.redis.seeking import seek
 from oxmill.drivers.redis.space import Space
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, plan
 
-_PLAIN: Final = 1_000
-"""How many the short way takes at once."""
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
+_GONE: Final = (0, b"")
 
 
 class RedisSettling:
@@ -34,31 +34,25 @@ class RedisSettling:
 
     @plan("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
-        if not request.items:
+        items = request.items
+        if not items:
             return ()
-        plain = _plain(request.items)
-        args = ("", *self._args(request)) if plain is None else ("plain", *plain)
-        first, *others = yield from self._space.everywhere(SETTLE, *args)
-        for other in others:
-            # Only one shard knows a job; to the others it is gone.
-            for place in range(0, len(first), 2):
-                if other[place]:
-                    first[place : place + 2] = other[place : place + 2]
-        names = {queue: queue.decode() or None for queue in set(first[1::2])}
+
+        def call(shard: int, places: Sequence[int]) -> Call:
+            some = [items[place] for place in places]
+            plain = _plain(some)
+            args = ("", *self._args(some)) if plain is None else ("plain", *plain)
+            return self._space.call(SETTLE, *args, shard=shard)
+
+        told = yield from seek(self._space, [item.id for item in items], call, _rulings)
         return tuple(
-            Settled(
-                id=item.id,
-                ruling=_RULINGS[code // 10],
-                state=STATES[code % 10],
-                queue=names[queue],
-            )
-            for item, code, queue in zip(request.items, first[::2], first[1::2], strict=True)
+            _settled(item.id, answer or _GONE) for item, answer in zip(items, told, strict=True)
         )
 
-    def _args(self, request: Settle) -> list[Any]:
+    def _args(self, items: Sequence[Settlement]) -> list[Any]:
         args: list[Any] = []
         limit = self._space.bounds.error_bytes
-        for item in request.items:
+        for item in items:
             error = clip(item.error, limit)
             terms = (
                 item.token.attempt,
@@ -80,8 +74,6 @@ class RedisSettling:
 def _plain(items: Sequence[Settlement]) -> list[Any] | None:
     """Completions as the short way takes them; `None` if there is anything else."""
     args: list[Any] = []
-    if len(items) > _PLAIN:
-        return None
     for item in items:
         if item.outcome is not Outcome.COMPLETE or item.error is not None:
             return None
@@ -89,3 +81,15 @@ def _plain(items: Sequence[Settlement]) -> list[Any] | None:
         marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
         args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
     return args
+
+
+def _rulings(reply: Sequence[Any]) -> list[tuple[int, bytes] | None]:
+    """Code and queue of each job that is there."""
+    pairs = zip(reply[::2], reply[1::2], strict=True)
+    return [(code, queue) if code else None for code, queue in pairs]
+
+
+def _settled(job_id: str, told: tuple[int, bytes]) -> Settled:
+    code, queue = told
+    ruling, state = _RULINGS[code // 10], STATES[code % 10]
+    return Settled(id=job_id, ruling=ruling, state=state, queue=queue.decode() or None)

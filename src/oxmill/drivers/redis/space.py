@@ -46,7 +46,7 @@ class Space:
 
     def members(self, name: str) -> Steps[tuple[Any, ...]]:
         """The members of a set, shard by shard."""
-        steps = tuple(Command(s, ("SMEMBERS", self._key(s, name))) for s in range(self.shards))
+        steps = tuple(Command(s, ("SMEMBERS", self.key(s, name))) for s in range(self.shards))
         return (yield from ask(Together(steps)))
 
     def root(self, field: str) -> Steps[tuple[Any, ...]]:
@@ -55,17 +55,15 @@ class Space:
         steps = tuple(Command(shard, ("HGET", tag, field)) for shard, tag in enumerate(tags))
         return (yield from ask(Together(steps)))
 
-    def events(self, after: int, limit: int) -> Steps[Any]:
-        """Entries of the event stream beyond a number."""
-        words = ("XRANGE", self._key(0, "events"), f"({after}", "+", "COUNT", limit)
-        return (yield from ask(Command(0, words)))
-
-    def _key(self, shard: int, name: str) -> str:
+    def key(self, shard: int, name: str) -> str:
+        """The name of a key of one shard."""
         return f"{keys_of(self.namespace, shard)[0]}:{name}"
 
     def shard_of(self, job: NewJob) -> int:
         """Where a job lives: with its flow, else its unique key, else its group, else its id."""
-        if self.shards == 1:
-            return 0
         unique = None if job.unique is None else job.unique.key
-        return zlib.crc32((job.flow or unique or job.group or job.id).encode()) % self.shards
+        return self.home(job.flow or unique or job.group or job.id)
+
+    def home(self, word: str) -> int:
+        """The shard that a word alone names."""
+        return 0 if self.shards == 1 else zlib.crc32(word.encode()) % self.shards

@@ -25,7 +25,7 @@ from oxmill.store.admission import check_edit, check_rules, check_settings, stor
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _SETTING: Final = {RuleKind.PAUSE: "pause", RuleKind.BLOCK: "block", RuleKind.THROTTLE: "throttle"}
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 100
 """Jobs that one script changes at most."""
 _LIFTING: Final = {
     RuleKind.PAUSE: "resume",

@@ -19,7 +19,7 @@ from oxmill.drivers.redis.loop_lane import LoopLane
 from oxmill.drivers.redis.places import places_for
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
-from oxmill.store.plan import Plan, Step, Together
+from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
 
@@ -49,31 +49,21 @@ class RedisTransport:
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
-        steps = plan.start()
-        reply: Any = None
+        steps, reply = plan.start(), None
         while True:
-            try:
-                step = steps.send(reply)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            except ODD as odd:
-                raise not_storable(odd) from None
-            calls = _flat(step)
-            reply = _shape(step, iter(self._perform(calls, writes=plan.writes)))
+            step, answer = _advance(steps, reply)
+            if step is None:
+                return answer  # type: ignore[no-any-return]
+            reply = _shape(step, self._perform(_flat(step), writes=plan.writes))
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop."""
-        steps = plan.start()
-        reply: Any = None
+        steps, reply = plan.start(), None
         while True:
-            try:
-                step = steps.send(reply)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            except ODD as odd:
-                raise not_storable(odd) from None
-            calls = _flat(step)
-            reply = _shape(step, iter(await self._aperform(calls, writes=plan.writes)))
+            step, answer = _advance(steps, reply)
+            if step is None:
+                return answer  # type: ignore[no-any-return]
+            reply = _shape(step, await self._aperform(_flat(step), writes=plan.writes))
 
     def close(self) -> None:
         """Let go of all connections. Closing twice is harmless."""
@@ -266,16 +256,26 @@ class RedisTransport:
         return replies
 
 
+def _advance(steps: Steps[Any], reply: Any) -> tuple[Step[Any] | None, Any]:
+    """The next step of a plan, or its answer."""
+    try:
+        return steps.send(reply), None
+    except StopIteration as end:
+        return None, end.value
+    except ODD as odd:
+        raise not_storable(odd) from None
+
+
 def _flat(step: Step[Any]) -> list[Call | Command]:
-    if isinstance(step, Together):
-        return [call for each in step.steps for call in _flat(each)]
-    if not isinstance(step, Call | Command):
+    if isinstance(step, Call | Command):
+        return [step]
+    if not isinstance(step, Together):
         raise StoreUnavailable(f"a step of another driver was given to Redis: {step!r}")
-    return [step]
+    return [call for each in step.steps for call in _flat(each)]
 
 
-def _shape(step: Step[Any], replies: Any) -> Any:
+def _shape(step: Step[Any], replies: list[Any]) -> Any:
     """Flat replies in the shape of the step."""
-    if isinstance(step, Together):
-        return tuple(_shape(each, replies) for each in step.steps)
-    return next(replies)
+    if not isinstance(step, Together):
+        return replies.pop(0)
+    return tuple(_shape(each, replies) for each in step.steps)

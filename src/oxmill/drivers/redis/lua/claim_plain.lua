@@ -10,11 +10,6 @@ do
   local MOST, LEASED_SIZE, WAITING, RUNNING = 8, 22, 3, 4
   local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
   local limit, lease = tonumber(ARGV[6]), tonumber(ARGV[3])
-  local now = tonumber(ARGV[1])
-  if not now then
-    local clock = redis.call('TIME')
-    now = clock[1] * 1000000 + clock[2]
-  end
 
   local function busy_queue()
     local found, rules = nil, {}
@@ -61,7 +56,7 @@ do
   end
 
   local function claim()
-    local queue = #ARGV >= 8 and limit <= 1000 and busy_queue()
+    local queue = #ARGV >= 8 and busy_queue()
     if not queue then return nil end
     local line, leases = ROOT .. ':line:' .. queue, ROOT .. ':leases:' .. queue
     local seqs = redis.call('ZRANGE', line, 0, limit - 1)

@@ -1,21 +1,25 @@
 -- Guarantee: all jobs of the batch are stored, or none. Refused as a whole when the server is over
 -- its memory limit, since its first write needs memory.
 -- KEYS: those of keys.py.
--- ARGV: 3 'look' to judge only, 'write', or 'plain'. Then jobs as in intake.lua; if plain: queue, and
--- per job: priority, its record up to the time of enqueue, its record after it.
+-- ARGV: 3 'look' to judge only, or 'write': then jobs as in intake.lua. Or, for jobs of one queue that
+-- the short way may take: 'plain', 'later' or 'keyed', then the queue, and per job: priority (delay, if
+-- later), its record up to the time of enqueue, its record after it; if keyed also its unique key,
+-- for how long that is held (-1: while the job lives), what to do on conflict.
 -- Result: an answer per job.
-local function read_plain()
+local function read_plain(size)
   local wanted = {}
-  for at = 5, #ARGV, 3 do
+  for at = 5, #ARGV, size do
     local job = parse('', ARGV[at + 1] .. struct.pack('>I8', now) .. ARGV[at + 2])
     local s = job.s
-    local terms = {s[QUEUE], job.about, s[PRIORITY], 0, -1, s[MAX_ATTEMPTS], s[CRASH_LIMIT], s[KEEP]}
+    local terms = {s[QUEUE], job.about, s[PRIORITY], s[DUE], -1, s[MAX_ATTEMPTS], s[CRASH_LIMIT],
+      s[KEEP], -1, s[KEY], s[UNTIL], s[WITHIN], size > 5 and tonumber(ARGV[at + 5]) or SKIP}
     wanted[#wanted + 1] = {id = job.id, t = setmetatable(terms, TERMS), rest = job.rest}
   end
   return wanted
 end
 
-local wanted, ids = ARGV[3] == 'plain' and read_plain() or read_jobs(4), {}
+local plain = PLAIN_SIZES[ARGV[3]]
+local wanted, ids = plain and read_plain(plain) or read_jobs(4), {}
 for i, new in ipairs(wanted) do ids[i] = new.id end
 by_ids(ids)
 local answers, refused = {}, false

@@ -1,17 +1,20 @@
--- Shared: the short way of enqueue.lua, for a batch of new jobs of one queue that may start at once,
--- without unique keys or fields.
+-- Shared: the short way of enqueue.lua, for a batch of new jobs of one queue without fields, which may
+-- all start at once, or all after a delay, or all at once under unique keys that nobody holds.
 -- Guarantee: as enqueue.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as enqueue.lua.
 -- Result: as enqueue.lua.
-if ARGV[3] == 'plain' then
-  local CHUNK, PAGE, CREATED_WAITING = 4000, 256, 13
+local PLAIN_SIZES = {plain = 3, later = 3, keyed = 6}
+if PLAIN_SIZES[ARGV[3]] then
+  local CHUNK, PAGE, CREATED_SCHEDULED, CREATED_WAITING = 4000, 256, 12, 13
+  local size, queue = PLAIN_SIZES[ARGV[3]], ARGV[4]
+  local later, keyed = ARGV[3] == 'later', ARGV[3] == 'keyed'
 
-  local function taken(ids)
-    for first = 1, #ids, CHUNK do
-      local last = math.min(first + CHUNK - 1, #ids)
-      for _, seq in ipairs(redis.call('HMGET', IDS, unpack(ids, first, last))) do
-        if seq then return true end
+  local function any_there(key, fields)
+    for first = 1, #fields, CHUNK do
+      local last = math.min(first + CHUNK - 1, #fields)
+      for _, value in ipairs(redis.call('HMGET', key, unpack(fields, first, last))) do
+        if value then return true end
       end
     end
     return false
@@ -26,38 +29,54 @@ if ARGV[3] == 'plain' then
     end
   end
 
+  -- As unique.lua keeps it: {holder, live, held until, no successor}.
+  local function claimant(id, within)
+    local held = within == '-1' and '\255' or cmsgpack.pack(now + within)
+    return '\148' .. cmsgpack.pack(id) .. '\1' .. held .. '\160'
+  end
+
   local function enqueue()
-    local ids, count, queue = {}, (#ARGV - 4) / 3, ARGV[4]
+    local ids, keys, count = {}, {}, (#ARGV - 4) / size
     for i = 1, count do
-      local head = ARGV[3 * i + 3]
+      local at = 5 + (i - 1) * size
+      local head = ARGV[at + 1]
       ids[i] = string.sub(head, 8, 7 + string.byte(head))
+      if keyed then keys[i] = ARGV[at + 3] end
     end
-    if taken(ids) then return nil end
-    local now = ARGV[1]
-    if now == '' then
-      local clock = redis.call('TIME')
-      now = clock[1] * 1000000 + clock[2]
-    end
+    if any_there(IDS, ids) or any_there(UNIQUES, keys) then return nil end
     local last = redis.call('HINCRBY', ROOT, 'drawn', count)
-    local enqueued = struct.pack('>I8', now)
-    local names, records, ranks, answers = {}, {}, {}, {}
+    local enqueued, soonest = struct.pack('>I8', now), nil
+    local names, records, ranks, claimants, answers = {}, {}, {}, {}, {}
     for i = 1, count do
-      local seq = struct.pack('>I6', last - count + i)
+      local at, seq = 5 + (i - 1) * size, struct.pack('>I6', last - count + i)
       local a, b = 2 * i - 1, 2 * i
       names[a], names[b] = ids[i], seq
-      records[a], records[b] = seq, ARGV[3 * i + 3] .. enqueued .. ARGV[3 * i + 4]
-      ranks[a], ranks[b] = ARGV[3 * i + 2], seq
-      answers[i] = CREATED_WAITING
+      records[a], records[b] = seq, ARGV[at + 1] .. enqueued .. ARGV[at + 2]
+      ranks[a], ranks[b] = ARGV[at], seq
+      if later then
+        local due = now + ARGV[at]
+        ranks[a] = due
+        if not soonest or due < soonest then soonest = due end
+      elseif keyed then
+        claimants[a], claimants[b] = keys[i], claimant(ids[i], ARGV[at + 4])
+      end
+      answers[i] = later and CREATED_SCHEDULED or CREATED_WAITING
     end
+    local line = ROOT .. (later and ':due:' or ':line:') .. queue
     for first = 1, #names, CHUNK do
       local to = math.min(first + CHUNK - 1, #names)
       redis.call('HSET', IDS, unpack(names, first, to))
       redis.call('HSET', JOBS, unpack(records, first, to))
-      redis.call('ZADD', ROOT .. ':line:' .. queue, unpack(ranks, first, to))
+      redis.call('ZADD', line, unpack(ranks, first, to))
+      if keyed then redis.call('HSET', UNIQUES, unpack(claimants, first, to)) end
     end
     fill_pages(last - count + 1, last)
     redis.call('SADD', QUEUES, queue)
-    if ARGV[2] ~= '' then redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '') end
+    if later then
+      redis.call('ZADD', MOMENTS, 'LT', soonest, queue)
+    elseif ARGV[2] ~= '' then
+      redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '')
+    end
     return answers
   end
 

@@ -20,7 +20,7 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', HOLDS, '-inf', now, 'LIMIT', 0,
 end
 flush()
 local cut
-for _, entry in ipairs(redis.call('XRANGE', EVENTS, '-', '+', 'COUNT', limit)) do
+for _, entry in ipairs(redis.call('XRANGE', EVENTS, '-', '+', 'COUNT', math.max(limit, 1))) do
   if tonumber(entry[2][2]) > now - EVENT_AGE then break end
   cut = tonumber(string.match(entry[1], '%d+')) + 1
 end

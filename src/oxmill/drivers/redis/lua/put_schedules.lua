@@ -1,7 +1,8 @@
 -- Guarantee: schedules are put, dropped, paused and resumed in one step; an unchanged one keeps its
 -- next tick, a changed or resumed one starts anew.
 -- KEYS: SCHEDULES, EVENTS.
--- ARGV: 3 author, then triples: put name schedule, drop name '', pause name '', resume name ''.
+-- ARGV: 3 author, then triples: put name schedule, drop name '', pause name '', resume name '', leave
+-- name '' for one that lives in another shard from now on.
 -- Result: how many changed. A schedule is kept as {paused, next tick, last tick (-1: none), last
 -- job, error, schedule}.
 local changed = 0
@@ -25,6 +26,8 @@ for i = 4, #ARGV, 3 do
     end
   elseif kept and verb == 'drop' then
     change(name, false, 'schedule_drop')
+  elseif verb == 'leave' then
+    hput(SCHEDULES, name, false)
   elseif kept and verb == 'pause' and kept[1] == 0 then
     kept[1] = 1
     change(name, kept, 'schedule_pause')

@@ -75,11 +75,11 @@ local function ripen(queues, limit)
     lapse(job)
     if job.s[STATE] == FAILED then poisoned = poisoned + 1 end
   end
-  local due = first_of(keys_for(due_of, queues), limit, now)
+  local due, more_due = first_of(keys_for(due_of, queues), limit, now)
   for _, job in ipairs(due) do line_up(job, due_at(job)) end
   local late, more_late = first_of(keys_for(expiring_of, queues), limit, now, idle)
   for _, job in ipairs(late) do finish(job, CANCELLED, 'expired') end
-  local more = more_lapsed or more_late or #due == limit
+  local more = more_lapsed or more_late or more_due or (limit > 0 and #due == limit)
   return {#lapsed, poisoned, #due, #late, more and 1 or 0}
 end
 

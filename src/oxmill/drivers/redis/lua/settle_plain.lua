@@ -5,15 +5,46 @@
 -- ARGV: as settle.lua.
 -- Result: as settle.lua.
 if ARGV[3] == 'plain' then
-  local function settle()
-    local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
-    local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
-    local RUNNING, SUCCEEDED, WON_SUCCEEDED, PAGE, DAY = 4, 5, 25, 256, 86400000000
-    local now = tonumber(ARGV[1])
-    if not now then
-      local clock = redis.call('TIME')
-      now = clock[1] * 1000000 + clock[2]
+  local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
+  local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
+  local RUNNING, SUCCEEDED, WON_SUCCEEDED, PAGE, DAY = 4, 5, 25, 256, 86400000000
+
+  -- A job that runs for the first time was written by claim_plain.lua: 22 places, of which those from
+  -- the expiry (9) to the nonce (18) are known, and the last one is nine bytes long. It need not be
+  -- unpacked: strings are what scripts spend their time on.
+  local BEFORE_ASIDE, AFTER_ASIDE, LEASED_BYTES = '\0\160\0\255', '\0\1\0\0', 9
+  local ENDED_HEAD = '\220\0\27\5'
+  local ENDED_TAIL = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now)
+  local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
+  local nonces = {}
+
+  -- Its queue, its retention (-1: the queue's), and where its ninth place starts; nothing if the job
+  -- is another, or its nonce.
+  local function fresh(blob, start, stop, nonce)
+    local kind, _, count, state, size = string.byte(blob, start + 1, start + 5)
+    if kind ~= 220 or count ~= LEASED or state ~= RUNNING then return nil end
+    if NUMBER_BYTES[string.byte(blob, stop - LEASED_BYTES + 1)] ~= LEASED_BYTES then return nil end
+    local at = start + 6
+    if size == 217 then size, at = string.byte(blob, at), at + 1 else size = size - 160 end
+    local queue, keep_at = string.sub(blob, at, at + size - 1), nil
+    at = at + size
+    for _ = 3, KEEP do
+      keep_at = at
+      at = at + (NUMBER_BYTES[string.byte(blob, at)] or 1)
     end
+    local expected = nonces[nonce]
+    if not expected then
+      expected = BEFORE_ASIDE .. '\160' .. AFTER_ASIDE .. cmsgpack.pack(nonce)
+      nonces[nonce] = expected
+    end
+    if string.find(blob, expected, at, true) ~= at then return nil end
+    if string.byte(blob, keep_at) == 255 then return queue, -1, at end
+    return queue, cmsgpack.unpack(string.sub(blob, keep_at, at - 1)), at
+  end
+
+  local function frame(id_size, size, about) return struct.pack('>BI3I3', id_size, size, about) end
+
+  local function settle()
     local count = (#ARGV - 3) / 4
     local ids, seen = {}, {}
     for i = 1, count do
@@ -26,50 +57,65 @@ if ARGV[3] == 'plain' then
       if not seqs[i] then return nil end
     end
 
-    local answers, parts, keeps, results = {}, {}, {}, {}
+    local answers, parts, results = {}, {}, {}
 
     local function part_of(queue)
       local part = parts[queue]
       if not part then
-        part = {seqs = {}, records = {}, ends = {}, ids = {}, gone = {}}
-        parts[queue] = part
         local packed = redis.call('HGET', SETTINGS, queue)
-        keeps[queue] = packed and cmsgpack.unpack(packed)[1] or DAY
+        local keep = packed and cmsgpack.unpack(packed)[1] or DAY
+        part = {keep = keep, seqs = {}, records = {}, ends = {}, ids = {}, gone = {}, expiry = {}}
+        parts[queue] = part
       end
       return part
     end
 
     for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
       if not blob then return nil end
+      local seq, attempt, nonce, result = seqs[i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
       local id_size, size, about = struct.unpack('>BI3I3', blob)
-      local start = 7 + id_size
-      local _, s = cmsgpack.unpack_one(blob, start)
-      if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
-        or s[ATTEMPT] ~= tonumber(ARGV[4 * i + 1]) or s[NONCE] ~= ARGV[4 * i + 2] then
-        return nil
+      local start, letter = 7 + id_size, string.sub(result, 1, 1)
+      local queue, keep, at = fresh(blob, start, start + size, nonce)
+      local s
+      if not queue or attempt ~= '1' then
+        s = cmsgpack.unpack(string.sub(blob, start + 1, start + size))
+        if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
+          or s[ATTEMPT] ~= tonumber(attempt) or s[NONCE] ~= nonce then
+          return nil
+        end
+        queue, keep = s[QUEUE], s[KEEP]
       end
-      local queue, seq = s[QUEUE], seqs[i]
       local part = part_of(queue)
+      if keep < 0 then keep = part.keep end
       answers[2 * i - 1], answers[2 * i] = WON_SUCCEEDED, queue
       part.seqs[#part.seqs + 1] = seq
-      local keep = s[KEEP] >= 0 and s[KEEP] or keeps[queue]
-      if keep == 0 and s[ATTEMPT] == 1 then
+      if keep == 0 then
+        if s then return nil end
         part.gone[#part.gone + 1], part.ids[#part.ids + 1] = seq, ids[i]
-      elseif keep == 0 then
-        return nil
       else
-        local at, result = #part.records, ARGV[4 * i + 3]
-        s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
-        s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, string.sub(result, 1, 1)
-        if s[ASIDE] == 'r' then
+        local record
+        if s then
+          s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
+          s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, letter
+          local packed = cmsgpack.pack(s)
+          record = frame(id_size, #packed, about) .. string.sub(blob, 8, start) .. packed
+            .. string.sub(blob, start + size + 1)
+        else
+          local grown = size + #letter - LEASED_BYTES + #ENDED_TAIL
+          local aside_at = at + #BEFORE_ASIDE
+          record = frame(id_size, grown, about) .. string.sub(blob, 8, start) .. ENDED_HEAD
+            .. string.sub(blob, start + 5, aside_at - 1) .. (letter == '' and '\160' or '\161') .. letter
+            .. string.sub(blob, aside_at + 1, start + size - LEASED_BYTES) .. ENDED_TAIL
+            .. string.sub(blob, start + size + 1)
+        end
+        if letter == 'r' then
           results[#results + 1] = seq .. 'r'
           results[#results + 1] = string.sub(result, 2)
         end
-        local packed = cmsgpack.pack(s)
-        part.records[at + 1] = seq
-        part.records[at + 2] = struct.pack('>BI3I3', id_size, #packed, about)
-          .. string.sub(blob, 8, start) .. packed .. string.sub(blob, start + size + 1)
-        part.ends[at + 1], part.ends[at + 2] = string.format('%d', now + keep), seq
+        local last = #part.records
+        part.records[last + 1], part.records[last + 2] = seq, record
+        if not part.expiry[keep] then part.expiry[keep] = string.format('%d', now + keep) end
+        part.ends[last + 1], part.ends[last + 2] = part.expiry[keep], seq
       end
     end
 
@@ -103,10 +149,13 @@ if ARGV[3] == 'plain' then
       local buckets = {}
       for i = 1, count do
         local bucket = string.byte(ids[i], -1) % 16
-        buckets[bucket] = (buckets[bucket] or '') .. string.char(#ids[i]) .. ids[i]
+        local told = buckets[bucket]
+        if not told then told = {}; buckets[bucket] = told end
+        told[#told + 1] = string.char(#ids[i])
+        told[#told + 1] = ids[i]
       end
-      for bucket, packed in pairs(buckets) do
-        redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, packed)
+      for bucket, told in pairs(buckets) do
+        redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, table.concat(told))
       end
     end
     return answers

@@ -5,26 +5,34 @@
 -- ARGV: 3 limit.
 -- Result: {lapsed, poisoned, due, expired, more, {queues that gained waiting jobs}, {jobs ended}}.
 make_way()
-local QUEUES_AT_ONCE, TOLERANCE = 100, 1000000
+local QUEUES_AT_ONCE, LOOKED_AT, TOLERANCE = 100, 1000, 1000000
 local limit = tonumber(ARGV[3])
 
-local function rebase(queue)
-  local key, left = leases_of(queue), false
-  local seqs = redis.call('ZREVRANGEBYSCORE', key, '+inf', now + TOLERANCE, 'LIMIT', 0, 5000)
+-- The leases of a queue that end last are looked at first: those granted later than now are among
+-- them. Gives how many may still be changed.
+local function rebase(queue, left)
+  local seqs = redis.call('ZREVRANGEBYSCORE', leases_of(queue), '+inf', now + TOLERANCE,
+    'LIMIT', 0, LOOKED_AT)
   load_all(seqs)
   for _, seq in ipairs(seqs) do
     local s = load(seq).s
     if s[LEASED] - s[LEASE] > now + TOLERANCE then
+      if left == 0 then return 0 end
       s[LEASED] = now + s[LEASE]
       join(load(seq))
+      left = left - 1
     end
   end
   redis.call('ZADD', GRANTS, now, queue)
+  return left
 end
 
 local ahead = redis.call('ZRANGEBYSCORE', GRANTS, '(' .. string.format('%d', now + TOLERANCE), '+inf',
   'LIMIT', 0, QUEUES_AT_ONCE)
-for _, queue in ipairs(ahead) do rebase(queue) end
+local left = limit
+for _, queue in ipairs(ahead) do
+  if left > 0 then left = rebase(queue, left) end
+end
 if #ahead > 0 then flush() end
 
 local ripe = redis.call('ZRANGEBYSCORE', MOMENTS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
@@ -39,7 +47,7 @@ for i = 1, #rules, 2 do
 end
 flush()
 set_moments(ripe)
-if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE then counts[5] = 1 end
+if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0) then counts[5] = 1 end
 ring()
 counts[6], counts[7] = gained, ended
 return counts

@@ -2,19 +2,12 @@
 -- Guarantee: nothing is written before `flush`, so a script that refuses or fails leaves no trace,
 -- and every read sees the writes that are still to come.
 -- KEYS: those of keys.py, named by the prelude.
--- ARGV: 1 the time in microseconds, empty for the server's own; 2 the bells' channel prefix, empty
--- to ring none.
+-- ARGV: 2 the bells' channel prefix, empty to ring none.
 -- Result: the functions below.
 local CHUNK = 4000
 local EVENTS_KEPT = 100000
 -- Numbers of arrival and places in line: six bytes that sort as the numbers do.
 local NUMBER, NUMBER_SIZE = '>I6', 6
-
-local now = tonumber(ARGV[1])
-if not now then
-  local clock = redis.call('TIME')
-  now = clock[1] * 1000000 + clock[2]
-end
 
 local hashes, zsets, tallies = {}, {}, {}
 local named, soonest, granted, pages = {}, {}, {}, {}
@@ -83,8 +76,8 @@ local function text_of(id)
   end))
 end
 
-local function tell(kind, target, author, detail)
-  events[#events + 1] = {kind, target, author, detail}
+local function tell(kind, target, author, detail, at)
+  events[#events + 1] = {kind, target, author, detail, at or now}
 end
 
 -- A message names what changed; listeners of other topics on the channel pass it over.
@@ -159,7 +152,7 @@ do
     for _, event in ipairs(events) do
       local number = redis.call('HINCRBY', ROOT, 'told', 1)
       redis.call('XADD', EVENTS, 'MAXLEN', '~', EVENTS_KEPT, string.format('%d-0', number),
-        'at', string.format('%d', now), 'kind', event[1], 'target', event[2],
+        'at', string.format('%d', event[5]), 'kind', event[1], 'target', event[2],
         'author', event[3], 'detail', event[4])
     end
   end

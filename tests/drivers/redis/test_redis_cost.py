@@ -1,0 +1,139 @@
+"""What the hot path costs in round trips, scripts and commands: a change that adds one shows here."""
+
+import time
+
+import pytest
+from private_redis import Server
+
+from oxmill.drivers.redis.driver import open_redis
+from oxmill.drivers.redis.lane import Lane
+from oxmill.model.claim import Claim, Renew, Renewal
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.store.plan import together
+
+BATCH = 100
+
+
+class Counted:
+    """A driver on a server of its own, which counts what it is asked."""
+
+    def __init__(self, path, monkeypatch):
+        self.server = Server(path).start()
+        self.driver = open_redis(self.server.url)
+        self.round_trips = 0
+        true_exchange = Lane._exchange
+
+        def exchange(lane, batch):
+            self.round_trips += 1
+            true_exchange(lane, batch)
+
+        monkeypatch.setattr(Lane, "_exchange", exchange)
+
+    def close(self):
+        self.driver.close()
+        self.server.stop()
+
+    def enqueue(self, count, *, first=1, **options):
+        jobs = tuple(
+            NewJob(id=f"job-{n}", queue="q", task="t", payload=b"{}", **options)
+            for n in range(first, first + count)
+        )
+        return self.driver.enqueueing.enqueue(Enqueue(jobs=jobs))
+
+    def claim(self, nonce=1, limit=BATCH):
+        claim = Claim(queues=("q",), limit=limit, lease=60_000_000, worker="w", nonce=nonce)
+        return self.driver.claiming.claim(claim)
+
+    def settle(self, jobs, **options):
+        items = (Settlement(id=job.id, token=job.token, **options) for job in jobs)
+        return self.driver.settling.settle(Settle(items=tuple(items)))
+
+    def cost(self, plan):
+        """Round trips, scripts, and commands that the scripts ran."""
+        self.driver.run(self.claim(limit=1, nonce=99))  # the connection is fresh
+        with self.server.client() as client:
+            client.config_resetstat()
+            self.round_trips = 0
+            self.driver.run(plan)
+            asked = {name: s["calls"] for name, s in client.info("commandstats").items()}
+        others = (
+            "cmdstat_config|resetstat",
+            "cmdstat_config",
+            "cmdstat_info",
+            "cmdstat_client|setinfo",
+        )
+        for name in others:
+            asked.pop(name, 0)
+        asked.pop("cmdstat_script|load", asked.pop("cmdstat_script", 0))
+        scripts = asked.pop("cmdstat_evalsha", 0)
+        return self.round_trips, scripts, sum(asked.values())
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    world = Counted(tmp_path, monkeypatch)
+    yield world
+    world.close()
+
+
+def test_one_enqueue_is_one_round_trip_and_a_handful_of_commands(counted):
+    counted.driver.run(counted.enqueue(1, first=0))
+
+    assert counted.cost(counted.enqueue(1)) == (1, 1, 9)
+
+
+@pytest.mark.parametrize("delay", [0, 60_000_000])
+def test_a_batch_costs_the_same_commands_whatever_its_size(counted, delay):
+    few, pages = counted.cost(counted.enqueue(200, delay=delay)), 4
+
+    many = counted.cost(counted.enqueue(200 + pages * 256, first=1_000, delay=delay))
+
+    assert few[:2] == many[:2] == (1, 1)
+    assert many[2] - few[2] <= 2 * pages + 1
+    assert few[2] <= 10
+
+
+@pytest.mark.parametrize("keep", [0, None])
+def test_settling_a_batch_and_claiming_the_next_is_one_round_trip(counted, keep):
+    counted.driver.run(counted.enqueue(3 * BATCH, keep=keep))
+    jobs = counted.driver.run(counted.claim()).jobs
+    assert len(jobs) == BATCH
+    settle = counted.settle(jobs, outcome=Outcome.COMPLETE, result=b"null")
+
+    cost = counted.cost(together(settle, counted.claim(nonce=2)))
+
+    assert cost == (1, 2, 21 + 10)  # ten kinds of ids, by their last digit, have a bell each
+
+
+def test_renewing_a_batch_costs_the_same_whatever_its_size(counted):
+    counted.driver.run(counted.enqueue(2 * BATCH))
+    jobs = counted.driver.run(counted.claim()).jobs
+    items = tuple(Renewal(id=job.id, token=job.token) for job in jobs)
+    renew = counted.driver.claiming.renew(Renew(items=items, lease=60_000_000))
+
+    assert counted.cost(renew) == (1, 1, 8)
+
+
+def test_a_claim_costs_the_same_before_any_backlog(counted):
+    """Nothing looks through what waits, runs or has ended."""
+
+    def commands():
+        return counted.cost(counted.claim(nonce=time.monotonic_ns()))
+
+    counted.driver.run(counted.enqueue(3 * BATCH))
+    few = commands()
+    for first in range(1_000, 21_000, 1_000):
+        counted.driver.run(counted.enqueue(1_000, first=first))
+    many = commands()
+
+    assert many == few == (1, 1, 11)
+
+
+def test_many_jobs_are_claimed_and_settled_by_several_short_scripts(counted):
+    counted.driver.run(counted.enqueue(1_000))
+
+    assert counted.cost(counted.claim(limit=800))[:2] == (4, 4)
+    jobs = counted.driver.run(counted.claim(limit=199, nonce=3)).jobs
+    assert len(jobs) == 199
+    assert counted.cost(counted.settle(jobs, outcome=Outcome.COMPLETE))[:2] == (1, 2)

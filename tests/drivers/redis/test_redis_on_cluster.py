@@ -1,0 +1,94 @@
+"""A cluster of six nodes keeps the whole contract, with one shard and with several."""
+
+import re
+
+import pytest
+from private_cluster import shared_cluster
+from private_redis import client_binary, missing
+from sharded_worlds import RELATING, SHARDS, opened
+
+from oxmill.drivers.redis.keys import FIXED, NAMED
+from oxmill.model.claim import Claim
+from oxmill.model.info import Beat, Command, Order, Prune, Sweep, WorkerInfo
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.rule import PutRules, Rule, RuleKind
+from oxmill.model.schedule import PutSchedules, Schedule
+from oxmill.model.settings import PutSettings, QueueSettings
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.unique import UniqueKey
+from oxmill.testing.conformance.suite import all_tests
+from oxmill.testing.face import Face
+
+SECOND = 1_000_000
+
+
+def pytest_generate_tests(metafunc):
+    """In one shard, and in several unless the test relates jobs of different shards."""
+    if "world" not in metafunc.fixturenames:
+        return
+    kinds = {"one-shard": (1, Face.BLOCKING, True), "four-shards": (SHARDS, Face.ASYNC, False)}
+    if metafunc.definition.originalname in RELATING:
+        del kinds["four-shards"]
+    metafunc.parametrize("world", kinds.values(), ids=kinds, indirect=True)
+
+
+@pytest.fixture
+def cluster():
+    if client_binary() is None:
+        missing("redis-cli")
+    return shared_cluster()
+
+
+@pytest.fixture
+def world(request, tmp_path, cluster):
+    shards, face, rings = request.param
+    with opened(cluster.url, tmp_path.name, face, rings, shards=shards) as world:
+        yield world
+
+
+globals().update(all_tests())
+assert globals().keys() >= RELATING
+
+
+async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, tmp_path):
+    """A cluster refuses what leaves the slot; what stays in it must be in keys.py."""
+    every = [
+        NewJob(
+            id=f"job-{number}",
+            queue="q{1}",
+            task="t",
+            payload=b"x" * 2_000,
+            unique=UniqueKey(key=f"{{key}}-{number}", within=SECOND),
+            fields={"user{}": f"}}{number}"},
+            delay=number % 2 * 60 * SECOND,
+            expires_in=90 * SECOND,
+        )
+        for number in range(20)
+    ]
+    await world.do(Enqueue(jobs=tuple(every)))
+    claim = Claim(queues=("q{1}",), limit=8, lease=SECOND, worker="w", nonce=1)
+    for lease, outcome in zip((await world.do(claim)).jobs, Outcome, strict=False):
+        item = Settlement(id=lease.id, token=lease.token, outcome=outcome, delay=SECOND)
+        await world.do(Settle(items=(item,)))
+    rule = Rule(kind=RuleKind.PAUSE, target="q{1}", reason="")
+    await world.do(PutRules(set=(rule,)))
+    await world.do(PutSettings(queue="q{1}", settings=QueueSettings()))
+    await world.do(PutSchedules(put=(Schedule(name="s{1}", job=every[0], every=SECOND),)))
+    worker = WorkerInfo(id="w{1}", host="h", pid=1, version="1", queues=("q{1}",), slots=1)
+    await world.do(Beat(worker=worker, ttl=SECOND))
+    await world.do(Order(workers=("w{1}",), command=Command.QUIET))
+    await world.pass_time(2 * SECOND)
+    await world.do(Sweep())
+    await world.do(Prune())
+
+    tag = re.compile(rb"\{%b:\d+\}" % re.escape(tmp_path.name.encode()))
+    own = {key: kind for key, kind in cluster.keys().items() if tmp_path.name.encode() in key}
+    declared = {f":{key.name}".encode(): key.type for key in FIXED} | {b"": "hash"}
+    by_name = {f":{key.name.partition(':')[0]}:".encode(): key.type for key in NAMED}
+
+    assert len(own) > 20
+    for key, kind in own.items():
+        assert tag.match(key), key
+        rest = tag.sub(b"", key, count=1)
+        found = declared.get(rest) or by_name[re.match(rb":\w+:", rest)[0]]
+        assert found == kind.decode(), key
