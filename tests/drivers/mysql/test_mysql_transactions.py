@@ -14,7 +14,15 @@ from pymysql.constants import FIELD_TYPE
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from oxmill import App, NoTransaction, StoreUnavailable, WrongConnection, WrongContext
+from oxmill import (
+    App,
+    NoTransaction,
+    OxmillError,
+    State,
+    StoreUnavailable,
+    WrongConnection,
+    WrongContext,
+)
 from oxmill.queue.context import Context
 from transaction_cases import AlchemyAsyncSession, AlchemySession, AsyncClient, Cases, Client, there
 from transaction_stage import Stage, django_connection, killed_after_commit
@@ -204,6 +212,28 @@ def test_every_byte_arrives(stage):
     assert queue.lease("60s").data == data
 
 
+def test_a_plan_that_fails_halfway_leaves_the_transaction_as_it_was(stage, orders):
+    stage.send.enqueue("first")
+    shared_server().ask(
+        "CREATE TRIGGER no BEFORE INSERT ON oxmill_fields FOR EACH ROW "
+        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no room'",
+        stage.path,
+    )
+    try:
+        with plain(stage) as connection:
+            with connection.cursor() as cursor:
+                cursor.execute("INSERT INTO orders VALUES ('one')")
+            with pytest.raises(OxmillError, match="no room"):
+                stage.send.using(connection=connection, fields={"user": 7}).enqueue("ann")
+            stage.send.using(connection=connection).enqueue("bob")
+            connection.commit()
+    finally:
+        shared_server().ask("DROP TRIGGER no", stage.path)
+    assert orders() == ["one"]
+    assert stage.there() == ["first", "bob"]
+    assert stage.count()[State.WAITING] == 2
+
+
 def test_a_mode_that_reads_our_text_otherwise_is_refused(stage):
     with (
         plain(stage, sql_mode="NO_BACKSLASH_ESCAPES") as connection,
@@ -255,7 +285,9 @@ def test_completing_keeps_nobody_from_working(stage):
     with plain(stage) as connection:
         Context(lease.job, None, stage.send).complete_in(connection)
         stage.send.enqueue("bob")
-        assert stage.app.queue("default").lease("60s") is not None
+        other = stage.app.queue("default").lease("60s")
+        assert other.renew()
+        assert other.complete()
         connection.commit()
 
 
