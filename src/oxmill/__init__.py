@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         JobNotFound,
         LostLease,
         NotAllowed,
+        NoTransaction,
         NotSupported,
+        OtherDatabase,
         OutcomeUnknown,
         OxmillError,
         ResultTimeout,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
         TaskNotFound,
         TooBig,
+        WrongConnection,
         WrongContext,
     )
     from oxmill.model.outcome import Cancel, Retry, Snooze
@@ -67,8 +70,10 @@ __all__ = [
     "Lease",
     "LostLease",
     "Middleware",
+    "NoTransaction",
     "NotAllowed",
     "NotSupported",
+    "OtherDatabase",
     "OutcomeUnknown",
     "OxmillError",
     "Queue",
@@ -86,6 +91,7 @@ __all__ = [
     "TaskNotFound",
     "TooBig",
     "Unique",
+    "WrongConnection",
     "WrongContext",
     "current",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from oxmill.connect import Mode, connect, store_url
 from oxmill.model.job import NewJob
-from oxmill.queue.bulk import Loaded, enqueue_all, load_all
+from oxmill.queue.bulk import Loaded, enqueue_all, load_all, with_connection
 from oxmill.queue.call import Call
 from oxmill.queue.client import Client
 from oxmill.queue.control import Control
@@ -81,22 +81,32 @@ class App(Declaring, Looking):
         Each batch is stored whole or not at all; an error leaves the batches before it stored. The
         handles take about 200 bytes each: `load` needs constant memory.
         """
+        calls, connection = with_connection(calls)
         return self._client.blocking(
-            "aenqueue_many", lambda driver: enqueue_all(driver, self._client, calls)
+            "aenqueue_many", lambda driver: enqueue_all(driver, self._client, calls), connection
         )
 
     async def aenqueue_many(self, calls: Iterable[Call[R]]) -> list[Job[R]]:
         """The same without blocking the event loop."""
-        return await self._client.awaiting(lambda driver: enqueue_all(driver, self._client, calls))
+        calls, connection = with_connection(calls)
+        return await self._client.awaiting(
+            lambda driver: enqueue_all(driver, self._client, calls), connection
+        )
 
     def load(self, calls: Iterable[Call[Any]]) -> Loaded:
         """Enqueue any number of calls in constant memory: a generator is read one batch at a time,
         and only the counts are kept."""
-        return self._client.blocking("aload", lambda driver: load_all(driver, self._client, calls))
+        calls, connection = with_connection(calls)
+        return self._client.blocking(
+            "aload", lambda driver: load_all(driver, self._client, calls), connection
+        )
 
     async def aload(self, calls: Iterable[Call[Any]]) -> Loaded:
         """The same without blocking the event loop."""
-        return await self._client.awaiting(lambda driver: load_all(driver, self._client, calls))
+        calls, connection = with_connection(calls)
+        return await self._client.awaiting(
+            lambda driver: load_all(driver, self._client, calls), connection
+        )
 
     def job(self, job_id: str) -> Job[Any]:
         """The handle of a job by its id. `task.job(id)` gives one that knows its result's type."""

@@ -19,11 +19,10 @@ DEFAULT_URL: Final = "sqlite:///oxmill.db"
 
 _REDIS: Final = frozenset({"redis", "rediss", "valkey", "valkeys", "unix"})
 
+_POSTGRES: Final = frozenset({"postgresql", "postgres"})
+_MYSQL: Final = frozenset({"mysql", "mariadb"})
+
 _TO_COME: Final = {
-    "postgresql": "postgres",
-    "postgres": "postgres",
-    "mysql": "mysql",
-    "mariadb": "mysql",
     "http": "web",
     "https": "web",
     "grpc": "grpc",
@@ -53,7 +52,8 @@ def connect(
     `sqlite:///jobs.db` is a file in the current folder, `sqlite:////var/lib/jobs.db` one by its
     full path, `memory://` a store that lives and dies with this object. Redis and Valkey:
     `redis://host:6379/0`, `rediss://…` with TLS, `unix:///run/redis.sock`,
-    `redis+sentinel://one,two/master`, `redis+cluster://one,two`.
+    `redis+sentinel://one,two/master`, `redis+cluster://one,two`. PostgreSQL:
+    `postgresql://user@host:5432/database`. MySQL and MariaDB: `mysql://user@host:3306/database`.
 
     In mode `durable` an acknowledged write survives power loss; in `process`, the end of every
     process; in `volatile`, neither is promised.
@@ -72,7 +72,35 @@ def connect(
         return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
     if scheme.partition("+")[0] in _REDIS:
         return _redis(place, None if clock is wall_clock else clock, doorbell=doorbell, mode=mode)
+    if scheme in _POSTGRES:
+        given = None if clock is wall_clock else clock
+        return _postgres(place, given, doorbell=doorbell, mode=mode)
+    if scheme in _MYSQL:
+        given = None if clock is wall_clock else clock
+        return _mysql(place, given, doorbell=doorbell, mode=mode)
     raise BadConfig(_unknown(place, scheme))
+
+
+def _postgres(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+    """PostgreSQL's own clock decides, unless a test gives another."""
+    try:
+        from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as missing:
+        if missing.name != "psycopg":
+            raise
+        raise BadConfig('PostgreSQL needs its client: pip install "oxmill[postgres]"') from missing
+    return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
+
+
+def _mysql(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+    """The server's own clock decides, unless a test gives another."""
+    try:
+        from oxmill.drivers.mysql.driver import open_mysql  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as missing:
+        if missing.name != "pymysql":
+            raise
+        raise BadConfig('MySQL needs its client: pip install "oxmill[mysql]"') from missing
+    return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
 def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
@@ -105,4 +133,7 @@ def _unknown(url: str, scheme: str) -> str:
             f"oxmill[{extra}]. Use sqlite:///jobs.db until then"
         )
     shown = f"the scheme {scheme!r}" if scheme else f"{url!r}, which has no scheme"
-    return f"there is no store for {shown}; use sqlite:///jobs.db, redis://host or memory://"
+    return (
+        f"there is no store for {shown}; use sqlite:///jobs.db, redis://host, "
+        f"postgresql://host/database or memory://"
+    )

@@ -6,7 +6,10 @@ OxmillError
 │   ├── BadArguments         task arguments or a result that do not fit their annotations
 │   ├── TooBig               a payload, result or batch over its limit
 │   ├── BadSchedule          a cron expression, interval or zone that cannot be used
-│   └── BadConfig            a URL, option or setting that cannot be used
+│   ├── BadConfig            a URL, option or setting that cannot be used
+│   └── WrongConnection      a connection whose transaction cannot take the jobs
+│       ├── OtherDatabase    it leads to a database that does not hold the jobs
+│       └── NoTransaction    it has no transaction open, so nothing could be rolled back
 ├── DuplicateJob             a unique key is taken, and the caller asked to be told
 ├── IdConflict               the id is taken by a job with other content
 ├── JobError                 a job did not give the result that was waited for
@@ -58,6 +61,18 @@ class BadSchedule(BadInput):
 
 class BadConfig(BadInput):
     """A URL, an option or a setting cannot be used."""
+
+
+class WrongConnection(BadInput):
+    """A connection was given whose transaction cannot take the jobs; nothing was written."""
+
+
+class OtherDatabase(WrongConnection):
+    """The connection leads to a database that does not hold the jobs."""
+
+
+class NoTransaction(WrongConnection):
+    """The connection has no transaction open: what it writes could not be rolled back."""
 
 
 class DuplicateJob(OxmillError):

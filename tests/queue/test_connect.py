@@ -39,8 +39,10 @@ def test_a_sqlite_url_without_a_file_is_refused(url):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://u:secret@h/db", r"oxmill\[postgres\]"),
-        ("mysql://h/db", r"oxmill\[mysql\]"),
+        ("postgresql://u:secret@h/db?schema=No", "lower-case"),
+        ("postgresql://u:secret@h/db?timeout=never", "not a number"),
+        ("mysql://u:secret@h/", "name one database"),
+        ("mariadb://u:secret@h/db?pool=none", "not a number"),
         ("nonsense://h", "no store for the scheme 'nonsense'"),
         ("jobs.db", "has no scheme"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
 from oxmill.errors import BadInput
@@ -26,6 +27,15 @@ class Loaded(NamedTuple):
 
     given: int
     created: int
+
+
+def with_connection(calls: Iterable[Call[R]]) -> tuple[Iterator[Call[R]], Any]:
+    """The calls, and the connection in whose transaction all of them are to be enqueued, if any."""
+    rest = iter(calls)
+    first = next(rest, None)
+    if first is None:
+        return rest, None
+    return chain((first,), rest), first.task.options.connection
 
 
 def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Talk[list[Job[R]]]:
@@ -58,10 +68,16 @@ def _batches(
 
 
 def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], NewJob]]:
+    calls, connection = with_connection(calls)
     for call in calls:
         if call.task.client is not client:
             raise BadInput(
                 f"the call of {call.template.task} belongs to another app; enqueue it there"
+            )
+        if call.task.options.connection is not connection:
+            raise BadInput(
+                f"the call of {call.template.task} was made using another connection than the "
+                f"first one; enqueue the calls of each connection by themselves"
             )
         yield call, call.new_job()
 

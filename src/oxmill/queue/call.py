@@ -11,6 +11,7 @@ from oxmill.model.job import NewJob
 from oxmill.queue.client import Client
 from oxmill.queue.enqueueing import Receipt
 from oxmill.queue.handle import Job
+from oxmill.queue.options import TaskOptions
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -21,6 +22,11 @@ class Caller(Protocol[R_co]):
     @property
     def client(self) -> Client:
         """The way to the store of the task's app."""
+        ...
+
+    @property
+    def options(self) -> TaskOptions:
+        """The task's options, with those of `using`."""
         ...
 
     def handle(self, receipt: Receipt) -> Job[R_co]:

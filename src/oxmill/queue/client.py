@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from oxmill.errors import WrongContext
 from oxmill.model.job import NewJob
-from oxmill.queue.enqueueing import Receipt, store_one
-from oxmill.queue.talk import Talk, ahold, hold
+from oxmill.queue.enqueueing import Receipt, enqueue_jobs, store_one
+from oxmill.queue.talk import Performer, Talk, ahold, hold
 from oxmill.store.driver import Driver
 
 if TYPE_CHECKING:
@@ -63,25 +63,31 @@ class Client:
             job = hook(job)
         return job
 
-    def blocking(self, form: str, talk: Callable[[Driver], Talk[T]]) -> T:
-        """Hold a conversation, blocking. Inside a running event loop it is refused, with a hint at
-        the async `form` of the call."""
-        _refuse_in_loop(form)
+    def blocking(self, form: str, talk: Callable[[Driver], Talk[T]], connection: Any = None) -> T:
+        """Hold a conversation, blocking: with the store, or in the transaction of a connection.
+        Inside a running event loop it is refused, with a hint at the async `form` of the call; who
+        gives a connection has chosen to block."""
+        if connection is None:
+            _refuse_in_loop(form)
         driver = self.driver
-        return hold(driver, talk(driver))
+        return hold(_place(driver, connection), talk(driver))
 
-    async def awaiting(self, talk: Callable[[Driver], Talk[T]]) -> T:
+    async def awaiting(self, talk: Callable[[Driver], Talk[T]], connection: Any = None) -> T:
         """Hold a conversation without blocking the event loop."""
         driver = await self._adriver()
-        return await ahold(driver, talk(driver))
+        return await ahold(_place(driver, connection), talk(driver))
 
-    def store(self, job: NewJob) -> Receipt:
+    def store(self, job: NewJob, connection: Any = None) -> Receipt:
         """Store one job, blocking."""
+        if connection is not None:
+            return self.blocking("", lambda driver: enqueue_jobs(driver, (job,)), connection)[0]
         _refuse_in_loop("aenqueue")
         return store_one(self.driver, job)
 
-    async def astore(self, job: NewJob) -> Receipt:
+    async def astore(self, job: NewJob, connection: Any = None) -> Receipt:
         """Store one job without blocking the event loop, together with those of other callers."""
+        if connection is not None:
+            return (await self.awaiting(lambda driver: enqueue_jobs(driver, (job,)), connection))[0]
         await self._adriver()
         loop = asyncio_of_caller().get_running_loop()
         gathering = self._gatherings.get(loop)
@@ -126,6 +132,14 @@ class Client:
             if self._driver is None:
                 self._driver = self._open()
             return self._driver
+
+
+def _place(driver: Driver, connection: Any) -> Performer:
+    if connection is None:
+        return driver
+    from oxmill.queue.borrowed import Borrowed  # noqa: PLC0415 - few programs need it
+
+    return Borrowed(driver, connection)
 
 
 def _refuse_in_loop(form: str) -> None:

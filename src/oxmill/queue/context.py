@@ -6,14 +6,18 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from oxmill.errors import LostLease, WrongContext
 from oxmill.model.job import LeasedJob
+from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.token import Token
 from oxmill.model.value import Value
+from oxmill.queue.client import Client
+from oxmill.queue.talk import Talk
+from oxmill.store.driver import Driver
 
 PARENT: Final = "oxmill-parent"
 """The header that names the job whose run enqueued this one."""
@@ -44,7 +48,15 @@ def read_progress(data: bytes | None) -> Progress:
 class Hold:
     """The worker's side of one lease: what its run must learn. Written by the worker only."""
 
-    __slots__ = ("cancelled", "deadline", "lost", "renew_soon", "resources")
+    __slots__ = (
+        "cancelled",
+        "completing",
+        "deadline",
+        "lost",
+        "on_completing",
+        "renew_soon",
+        "resources",
+    )
 
     def __init__(
         self,
@@ -62,15 +74,36 @@ class Hold:
         """Ask for a renewal before the next is due."""
         self.resources: Any = None
         """What the worker's lifespan gave."""
+        self.completing = False
+        """The run has completed its job in a transaction of its own, which may be committed by now.
+        Written by the run."""
+        self.on_completing: Callable[[], None] | None = None
+        """Tell whoever must know that, before the run can commit."""
+
+
+class Completer(Protocol):
+    """The task that runs: it knows the way to the store, and how its result is written."""
+
+    @property
+    def client(self) -> Client:
+        """The way to the store of the task's app."""
+        ...
+
+    def encode_result(self, value: Any) -> bytes | None:
+        """The result as stored."""
+        ...
 
 
 class Context:
     """One run of one job, for as long as it lasts."""
 
-    __slots__ = ("_hold", "_job", "_log", "_progress", "_saved")
+    __slots__ = ("_hold", "_job", "_log", "_progress", "_saved", "_task")
 
-    def __init__(self, job: LeasedJob, hold: Hold | None = None) -> None:
+    def __init__(
+        self, job: LeasedJob, hold: Hold | None = None, task: Completer | None = None
+    ) -> None:
         self._job = job
+        self._task = task
         self._hold = hold or Hold()
         self._progress = self._saved = read_progress(job.progress)
         self._log: logging.LoggerAdapter[logging.Logger] | None = None
@@ -168,6 +201,58 @@ class Context:
                 f"job {self.id}: the lease of attempt {self.attempt} is over and another worker "
                 f"may run the job; stop this run"
             )
+
+    def complete_in(self, connection: Any, result: Any = None) -> None:
+        """End the job as succeeded in the open transaction of this connection or session, which
+        must lead to the store itself: both are committed, or neither.
+
+        Commit or roll back before the run ends. Once committed the job is done, whatever the run
+        does or raises later; rolled back, the run goes on as if this had not been called.
+        `LostLease` if the job is another's by now: roll back then.
+        """
+        task = self._completer()
+        settle = self._completion(task, result)
+        self._completed(task.client.blocking("acomplete_in", settle, connection))
+
+    async def acomplete_in(self, connection: Any, result: Any = None) -> None:
+        """The same without blocking the event loop, on an async connection."""
+        task = self._completer()
+        settle = self._completion(task, result)
+        self._completed(await task.client.awaiting(settle, connection))
+
+    def _completer(self) -> Completer:
+        if self._task is None:
+            raise WrongContext(
+                "this run was started without its task, so it cannot be completed from inside; "
+                "run it through a worker"
+            )
+        return self._task
+
+    def _completion(
+        self, task: Completer, result: Any
+    ) -> Callable[[Driver], Talk[tuple[Settled, ...]]]:
+        settlement = Settlement(
+            id=self.id,
+            token=self.token,
+            outcome=Outcome.COMPLETE,
+            result=task.encode_result(result),
+        )
+
+        def settle(driver: Driver) -> Talk[tuple[Settled, ...]]:
+            answers: tuple[Settled, ...] = yield driver.settling.settle(Settle(items=(settlement,)))
+            return answers
+
+        return settle
+
+    def _completed(self, answers: tuple[Settled, ...]) -> None:
+        if answers[0].ruling is not Ruling.WON:
+            raise LostLease(
+                f"job {self.id}: the lease of attempt {self.attempt} is over and another worker "
+                f"may run the job; roll back your transaction and stop this run"
+            )
+        self._hold.completing = True
+        if self._hold.on_completing is not None:
+            self._hold.on_completing()
 
     def unsaved(self) -> bytes | None:
         """For the worker: progress that no renewal has carried to the store yet."""

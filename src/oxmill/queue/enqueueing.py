@@ -9,10 +9,8 @@ import msgspec
 from oxmill.errors import DuplicateJob, IdConflict, OutcomeUnknown
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.queue.talk import Talk
+from oxmill.queue.trying import TRIES, try_again
 from oxmill.store.driver import Driver
-
-_TRIES = 2
-"""Times that a lost answer is made up for; the next one is the caller's."""
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -32,7 +30,7 @@ def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
 def store_one(driver: Driver, job: NewJob) -> Receipt:
     """Store one job, blocking: the same as a batch of one, by the shortest way."""
     plan = driver.enqueueing.enqueue(Enqueue(jobs=(job,)))
-    for tries in range(_TRIES):
+    for tries in range(TRIES):
         try:
             return receipt(job, driver.run(plan)[0], tries > 0)
         except OutcomeUnknown:
@@ -43,13 +41,7 @@ def store_one(driver: Driver, job: NewJob) -> Receipt:
 def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enqueued, ...], bool]]:
     """The store's answers, and whether it had to be asked again because an answer was lost: the
     ids are the same, so nothing is made twice."""
-    plan = driver.enqueueing.enqueue(Enqueue(jobs=tuple(jobs)))
-    for tries in range(_TRIES):
-        try:
-            return (yield plan), tries > 0
-        except OutcomeUnknown:
-            continue
-    return (yield plan), True
+    return (yield from try_again(driver.enqueueing.enqueue(Enqueue(jobs=tuple(jobs)))))
 
 
 def receipt(job: NewJob, answer: Enqueued, repeated: bool) -> Receipt:

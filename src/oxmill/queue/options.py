@@ -64,6 +64,8 @@ class Options(Defaults, total=False):
     """An aware time; takes the place of a delay."""
     id: str
     """The job's id. Enqueueing the same id again makes nothing new."""
+    connection: Any
+    """Enqueue in the open transaction of this connection or session: rolled back, never there."""
 
 
 class TaskOptions(Value, frozen=True):
@@ -84,6 +86,7 @@ class TaskOptions(Value, frozen=True):
     keep: Micros | None = None
     crash_limit: int = 3
     id: str | None = None
+    connection: Any = None
     pool: Pool = "auto"
     extra: Extra = "refuse"
 
@@ -150,6 +153,10 @@ def _text(given: str) -> str:
     return given
 
 
+def _as_is(given: Any) -> Any:
+    return given
+
+
 def _texts(given: Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, str):
         raise BadConfig(f"{given!r} is one text; write [{given!r}]")
@@ -187,6 +194,7 @@ _READERS: dict[str, Any] = {
     "keep": _span,
     "crash_limit": _number,
     "id": _text,
+    "connection": _as_is,
     "pool": _word("auto", "thread", "process"),
     "extra": _word("refuse", "ignore"),
 }

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from oxmill.store.doorbell import Bell
-from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 
 T = TypeVar("T")
@@ -25,18 +24,30 @@ class Pause:
     seconds: float
 
 
+class Performer(Protocol):
+    """Performs plans: a driver, or a transaction of the caller's."""
+
+    def run(self, plan: Plan[T], /) -> T:
+        """Perform a plan and give its answer."""
+        ...
+
+    async def arun(self, plan: Plan[T], /) -> T:
+        """The same without blocking the event loop."""
+        ...
+
+
 Talk = Generator[Plan[Any] | Pause, Any, T]
 """A conversation under way."""
 
 
-def hold(driver: Driver, talk: Talk[T]) -> T:
+def hold(place: Performer, talk: Talk[T]) -> T:
     """Hold a conversation, blocking."""
     try:
         step = next(talk)
         while True:
             try:
                 answer = (
-                    step.bell.wait(step.seconds) if isinstance(step, Pause) else driver.run(step)
+                    step.bell.wait(step.seconds) if isinstance(step, Pause) else place.run(step)
                 )
             except BaseException as error:  # noqa: BLE001 - the conversation decides
                 step = talk.throw(error)
@@ -46,7 +57,7 @@ def hold(driver: Driver, talk: Talk[T]) -> T:
         return end.value  # type: ignore[no-any-return]
 
 
-async def ahold(driver: Driver, talk: Talk[T]) -> T:
+async def ahold(place: Performer, talk: Talk[T]) -> T:
     """Hold a conversation without blocking the event loop."""
     try:
         step = next(talk)
@@ -55,7 +66,7 @@ async def ahold(driver: Driver, talk: Talk[T]) -> T:
                 answer = (
                     await step.bell.arrive(step.seconds)
                     if isinstance(step, Pause)
-                    else await driver.arun(step)
+                    else await place.arun(step)
                 )
             except BaseException as error:  # noqa: BLE001 - the conversation decides
                 step = talk.throw(error)

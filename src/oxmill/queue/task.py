@@ -59,13 +59,14 @@ class BaseTask(Generic[P, R_co]):
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
         client = self.client
-        return self.handle(client.store(client.admit(self.new_job(args, kwargs, client.new_id()))))
+        job = client.admit(self.new_job(args, kwargs, client.new_id()))
+        return self.handle(client.store(job, self.options.connection))
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
         client = self.client
         job = client.admit(self.new_job(args, kwargs, client.new_id()))
-        return self.handle(await client.astore(job))
+        return self.handle(await client.astore(job, self.options.connection))
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Call[R_co]:
         """The call as a value: its arguments are checked, nothing is enqueued yet."""
@@ -74,12 +75,18 @@ class BaseTask(Generic[P, R_co]):
     def map(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
         """Enqueue one job per tuple of arguments, in batches."""
         calls = (Call(self, self.new_job(item, {}, "")) for item in items)
-        return self.client.blocking("amap", lambda driver: enqueue_all(driver, self.client, calls))
+        return self.client.blocking(
+            "amap",
+            lambda driver: enqueue_all(driver, self.client, calls),
+            self.options.connection,
+        )
 
     async def amap(self, items: Iterable[tuple[Any, ...]]) -> list[Job[R_co]]:
         """The same without blocking the event loop."""
         calls = (Call(self, self.new_job(item, {}, "")) for item in items)
-        return await self.client.awaiting(lambda driver: enqueue_all(driver, self.client, calls))
+        return await self.client.awaiting(
+            lambda driver: enqueue_all(driver, self.client, calls), self.options.connection
+        )
 
     def job(self, job_id: str) -> Job[R_co]:
         """The handle of a job of this task, by its id."""

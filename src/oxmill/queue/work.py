@@ -53,6 +53,8 @@ class ItemOptions(TypedDict, total=False):
     tags: Sequence[str]
     headers: Mapping[str, str]
     keep: Duration
+    connection: Any
+    """Add it in the open transaction of this connection or session; not for `add_many`."""
 
 
 class Queue:
@@ -71,28 +73,50 @@ class Queue:
 
     def item(self, data: bytes, **options: Unpack[ItemOptions]) -> NewJob:
         """An item as a value, for `add_many`."""
+        if options.get("connection") is not None:
+            raise BadInput("an item as a value has no connection; use add(..., connection=...)")
         return self._item(data, BYTES, options)
 
     def add(self, data: bytes, **options: Unpack[ItemOptions]) -> bool:
         """Add any bytes. False, and nothing changed, if an item of the same id is there: waiting,
         leased, or ended and still kept."""
         items = (self._item(data, BYTES, options),)
-        return self._client.blocking("aadd", lambda driver: _add(driver, items)) == 1
+        return (
+            self._client.blocking(
+                "aadd", lambda driver: _add(driver, items), options.get("connection")
+            )
+            == 1
+        )
 
     async def aadd(self, data: bytes, **options: Unpack[ItemOptions]) -> bool:
         """The same without blocking the event loop."""
         items = (self._item(data, BYTES, options),)
-        return await self._client.awaiting(lambda driver: _add(driver, items)) == 1
+        return (
+            await self._client.awaiting(
+                lambda driver: _add(driver, items), options.get("connection")
+            )
+            == 1
+        )
 
     def add_json(self, value: Any, **options: Unpack[ItemOptions]) -> bool:
         """Add a value as compact JSON; `lease.json()` reads it back."""
         items = (self._item(ENCODE(value), JSON, options),)
-        return self._client.blocking("aadd_json", lambda driver: _add(driver, items)) == 1
+        return (
+            self._client.blocking(
+                "aadd_json", lambda driver: _add(driver, items), options.get("connection")
+            )
+            == 1
+        )
 
     async def aadd_json(self, value: Any, **options: Unpack[ItemOptions]) -> bool:
         """The same without blocking the event loop."""
         items = (self._item(ENCODE(value), JSON, options),)
-        return await self._client.awaiting(lambda driver: _add(driver, items)) == 1
+        return (
+            await self._client.awaiting(
+                lambda driver: _add(driver, items), options.get("connection")
+            )
+            == 1
+        )
 
     def add_many(self, items: Iterable[bytes | NewJob]) -> int:
         """Add any number of items in batches, in constant memory; gives the number of new ones."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.store.borrowing import Borrowing
 from oxmill.store.capabilities import Capability
 from oxmill.store.doorbell import Doorbell
 from oxmill.store.plan import Plan
@@ -42,23 +43,26 @@ class Driver:
     transport: Transport
     doorbell: Doorbell
     bounds: Bounds = DEFAULT_BOUNDS
+    borrowing: Borrowing | None = None
+    """Performs plans in transactions of the caller's, where the store is a database."""
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan, then ring for what it changed."""
         answer = self.transport.run(plan)
-        if plan.writes and self.doorbell.listened():
-            self._ring(plan, answer)
+        if plan.writes:
+            self.ring_for(plan, answer)
         return answer
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop."""
         answer = await self.transport.arun(plan)
-        if plan.writes and self.doorbell.listened():
-            self._ring(plan, answer)
+        if plan.writes:
+            self.ring_for(plan, answer)
         return answer
 
-    def _ring(self, plan: Plan[T], answer: T) -> None:
-        if topics := topics_after(plan.request, answer):
+    def ring_for(self, plan: Plan[T], answer: T) -> None:
+        """Ring for what a plan has changed, now that others can see it."""
+        if self.doorbell.listened() and (topics := topics_after(plan.request, answer)):
             self.doorbell.ring(topics)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from contextvars import copy_context
+from functools import partial
 from operator import attrgetter
 from typing import IO, Any, Final
 
@@ -20,7 +21,18 @@ from oxmill.queue.registry import Registry
 from oxmill.rules.settle import failure_of
 from oxmill.worker.execution import Execution
 from oxmill.worker.lanes.lane import AnyTask, Arguments
-from oxmill.worker.messages import Broken, Ended, Hello, Message, Ready, Saved, Start, receive, send
+from oxmill.worker.messages import (
+    Broken,
+    Completing,
+    Ended,
+    Hello,
+    Message,
+    Ready,
+    Saved,
+    Start,
+    receive,
+    send,
+)
 from oxmill.worker.runs import Run
 
 CHECK_EVERY: Final = 0.5
@@ -47,6 +59,7 @@ def main() -> int:
         execution = Execution(registry, HereLane())
         while isinstance(message := receive(inbox), Start):
             run = Run(message.job, renew_soon=line.look.set)
+            run.on_completing = partial(line.tell, Completing())
             line.run = run
             settlement = runner.run(execution.perform(run), context=copy_context())
             line.save()

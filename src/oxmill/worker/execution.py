@@ -59,7 +59,7 @@ class Execution:
             arguments = task.decode_arguments(job.payload)
         except BadArguments as error:
             return settle.refused(job, error)
-        context = run.context = Context(job, run)
+        context = run.context = Context(job, run, task)
         CURRENT.set(context)
         if task.takes_context:
             arguments = ((context, *arguments[0]), arguments[1])

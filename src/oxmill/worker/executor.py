@@ -62,7 +62,8 @@ class Executor:
             run.timer.cancel()
         if settlement is not None:
             goes_on = settlement.outcome is not Outcome.COMPLETE
-            self._settler.add(settlement, run.unsaved() if goes_on else None)
+            progress = run.unsaved() if goes_on else None
+            self._settler.add(settlement, progress, completing=run.completing)
             self._tell(run, settlement)
         self.on_conclusion()
 

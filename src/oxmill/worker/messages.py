@@ -46,6 +46,10 @@ class Saved(Value, frozen=True, tag=True):
     progress: bytes
 
 
+class Completing(Value, frozen=True, tag=True):
+    """From the child: the run has completed its job in a transaction of its own."""
+
+
 class Ended(Value, frozen=True, tag=True):
     """From the child: how the run ended."""
 
@@ -79,7 +83,7 @@ class Ended(Value, frozen=True, tag=True):
         )
 
 
-Message = Hello | Start | Ready | Broken | Saved | Ended
+Message = Hello | Start | Ready | Broken | Saved | Completing | Ended
 
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _DECODE: Final = msgspec.msgpack.Decoder(Message).decode

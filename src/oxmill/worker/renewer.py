@@ -6,14 +6,16 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import random
 from typing import Final
 
 from oxmill.errors import StoreError
 from oxmill.maintenance.trouble import Trouble
 from oxmill.model.claim import Hold, Renew, Renewal, Renewed
+from oxmill.model.query import Get
 from oxmill.model.settings import SECOND
+from oxmill.model.state import State
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost
 from oxmill.observe.metrics import Metrics
@@ -97,10 +99,10 @@ class Renewer:
 
     def _round(self) -> float:
         """Renew everything once; the seconds until the next time."""
-        runs = [run for run in tuple(self._executor.running) if not run.lost and not run.ended]
+        runs = [run for run in tuple(self._executor.running) if run.holds]
         try:
-            for start in range(0, len(runs), MOST):
-                self._renew(runs[start : start + MOST])
+            for batch in _batches(runs):
+                self._renew(batch)
         except StoreError as error:
             pause = min(self._trouble.met(error), self._third / 2)
         except Exception as error:  # noqa: BLE001 - leases must be renewed whatever else is wrong
@@ -129,7 +131,10 @@ class Renewer:
         told: list[tuple[Run, Why]] = []
         for run, item, hold in zip(runs, items, answer.holds, strict=True):
             if hold is Hold.LOST:
-                told.append((run, Why.LOST))
+                if run.completing and self._is_done(run):
+                    run.settled, run.deadline = True, float("inf")
+                else:
+                    told.append((run, Why.LOST))
                 continue
             run.deadline = sent + self._keeps
             if item.progress is not None:
@@ -137,6 +142,13 @@ class Renewer:
             if hold is Hold.CANCEL:
                 told.append((run, Why.CANCEL))
         self._tell(told)
+
+    def _is_done(self, run: Run) -> bool:
+        """Whether there is no lease any more because the run itself has completed its job."""
+        found = self._driver.run(self._driver.inspecting.get(Get(ids=(run.job.id,))))
+        return not found or (
+            found[0].state is State.SUCCEEDED and found[0].attempt == run.job.token.attempt
+        )
 
     def _ask(self, items: tuple[Renewal, ...]) -> Renewed:
         return self._driver.run(self._driver.claiming.renew(Renew(items=items, lease=self._lease)))
@@ -168,3 +180,14 @@ class Renewer:
                 at = "renewal" if why is Why.LOST else "deadline"
                 self._bus.emit(LeaseLost(job=run.job.id, attempt=run.job.token.attempt, at=at))
             self._executor.stop(run, why)
+
+
+def _batches(runs: list[Run]) -> Iterator[list[Run]]:
+    """Runs that complete their jobs in a transaction of their own come last, each by itself: it may
+    be open still, and whoever asks for the job waits for its end."""
+    plain = [run for run in runs if not run.completing]
+    for start in range(0, len(plain), MOST):
+        yield plain[start : start + MOST]
+    for run in runs:
+        if run.completing:
+            yield [run]

@@ -46,6 +46,7 @@ class Run(Hold):
         "job",
         "lane",
         "limit",
+        "settled",
         "task",
         "ticket",
         "timer",
@@ -65,6 +66,8 @@ class Run(Hold):
         self.cancelled = False
         self.renew_soon = renew_soon
         self.resources = resources
+        self.completing = False
+        self.on_completing = None
         self.job = job
         self.task: asyncio.Task[Any] | None = None
         self.lane: Lane | None = None
@@ -78,6 +81,8 @@ class Run(Hold):
         self.carried: bytes | None = None
         """Progress that a child process sent and no renewal has stored yet."""
         self.ended = False
+        self.settled = False
+        """The run has completed its job itself, and that is committed: there is no lease to keep."""
         self.began = time.perf_counter()
 
     def stop(self, why: Why) -> bool:
@@ -96,6 +101,11 @@ class Run(Hold):
         elif self.task is not None:
             self.task.cancel()
         return True
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a lease to keep."""
+        return not (self.lost or self.ended or self.settled)
 
     @property
     def stack(self) -> str:

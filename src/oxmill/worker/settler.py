@@ -7,6 +7,8 @@ from typing import Any, Final
 from oxmill.errors import StoreError
 from oxmill.model.claim import Renew, Renewal
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
+from oxmill.model.state import State
+from oxmill.model.token import Token
 from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost, OutcomeDropped
@@ -45,10 +47,16 @@ class Settler:
         self._waiting: list[Settlement] = []
         self._progress: dict[str, Renewal] = {}
         self._flying: tuple[Settlement, ...] = ()
+        self._completing: set[tuple[str, Token]] = set()
 
-    def add(self, settlement: Settlement, progress: bytes | None = None) -> None:
-        """Take a settlement in. Progress counts only where another run follows."""
+    def add(
+        self, settlement: Settlement, progress: bytes | None = None, *, completing: bool = False
+    ) -> None:
+        """Take a settlement in. Progress counts only where another run follows. `completing` if the
+        run has completed its job in a transaction of its own."""
         self._waiting.append(settlement)
+        if completing:
+            self._completing.add((settlement.id, settlement.token))
         if progress is not None and settlement.outcome in _GOES_ON:
             self._progress[settlement.id] = Renewal(
                 id=settlement.id, token=settlement.token, progress=progress
@@ -89,8 +97,17 @@ class Settler:
         self._metrics.settled += len(batch.items)
         answers: tuple[Settled, ...] = answer[1] if batch.progress else answer
         for item, settled in zip(batch.items, answers, strict=True):
-            if settled.ruling is not Ruling.WON:
+            done = self._completing and self._done_before(item, settled)
+            if settled.ruling is not Ruling.WON and not done:
                 self._lost(item)
+
+    def _done_before(self, item: Settlement, settled: Settled) -> bool:
+        """Whether the run itself had completed the job: then nothing else it says counts."""
+        mark = item.id, item.token
+        if mark not in self._completing:
+            return False
+        self._completing.discard(mark)
+        return settled.ruling is Ruling.GONE or settled.state is State.SUCCEEDED
 
     def put_back(self, batch: Batch) -> None:
         """The store has not answered: the batch waits for another try, before all others."""

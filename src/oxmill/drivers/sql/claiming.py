@@ -70,9 +70,10 @@ class SqlClaiming:
         horizons = yield from self._tended(list(dict.fromkeys(job.queue for job in named)), now)
         opened = {each.queue for each in horizons if not each.closed}
         found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
+        by_id = {job.id: job for job in found}
         chosen = [
             job.seq
-            for job in found
+            for job in (by_id[name] for name in dict.fromkeys(request.ids) if name in by_id)
             if job.state is State.WAITING
             and job.queue in opened
             and (job.attempt > 0 or job.expires_at is None or job.expires_at > now)
@@ -89,7 +90,7 @@ class SqlClaiming:
     @operation("renew")
     def _renew(self, request: Renew) -> Steps[Renewed]:
         now = yield from ask(NOW)
-        holds = yield from _renewed(request, now + request.lease)
+        holds = yield from renewed(request, now + request.lease)
         return Renewed(holds=holds, now=now, until=now + request.lease)
 
     def _tended(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
@@ -188,7 +189,7 @@ def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | 
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-def _renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
+def renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
     """Judge each renewal by its token, then prolong what is held."""
     ids = {"ids": json_text(dict.fromkeys(item.id for item in request.items))}
     rows: Rows = []

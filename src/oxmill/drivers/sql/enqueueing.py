@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from oxmill.drivers.sql.arriving import Row, content_of, labels_of, row_of
 from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement
 from oxmill.drivers.sql.rows import extras_in, json_text, labels, standings
-from oxmill.drivers.sql.steps import NOW, Draw, Fresh, Many, Start, Statement
+from oxmill.drivers.sql.steps import NOW, Draw, Fresh, Many, Overtaken, Start, Statement
 from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
@@ -80,7 +80,8 @@ def _store(intake: Intake) -> Steps[None]:
         for job, made in intake.created
     ]
     if rows:
-        yield from ask(Many("insert_job", rows))
+        if (yield from ask(Many("insert_job", rows))) < len(rows):
+            raise Overtaken
         if found := labels_of(rows):
             yield from ask(Many("add_fields", found))
     if intake.replaced:

@@ -26,9 +26,15 @@ STEP_TOLERANCE: Final[Micros] = SECOND
 class SqlHousekeeping:
     """Bounded steps, safe when several run at once."""
 
-    def __init__(self, after_prune: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        after_prune: Callable[[Any], None] | None = None,
+        after_sweep: Statement | None = None,
+    ) -> None:
         self._after_prune = after_prune
         """What the store does for itself, on the open connection, once rows are gone."""
+        self._after_sweep = after_sweep
+        """What else a store has swept from time to time."""
 
     @operation("sweep")
     def sweep(self, request: Sweep) -> Steps[Swept]:
@@ -46,6 +52,8 @@ class SqlHousekeeping:
         late = yield from _gather("expired", _past(horizons, "expires_at", now), now, limit)
         yield from expire(late[:limit], now, done)
         ended_rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        if self._after_sweep is not None:
+            yield from ask(self._after_sweep)
         return Swept(
             lapsed=done.lapsed,
             poisoned=done.poisoned,

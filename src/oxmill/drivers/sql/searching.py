@@ -46,10 +46,14 @@ def conditions(wanted: Filter) -> dict[str, Any]:
         "states": _listed(wanted.states),
         "group_name": wanted.group,
         "tag": wanted.tag,
-        "fields": msgspec.json.encode(wanted.fields).decode() if wanted.fields else None,
+        "fields": _json(wanted.fields) if wanted.fields else None,
         "since": wanted.since,
         "before": wanted.before,
     }
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _listed(values: Iterable[str]) -> str | None:
@@ -82,7 +86,7 @@ def matching(
     if wanted.ids:
         asked["ids"] = json_text(dict.fromkeys(wanted.ids))
     elif label is not None:
-        asked["field_name"], asked["field_value"] = label
+        asked["field_name"], asked["field_value"] = label[0], _json(label[1])
     else:
         asked |= yield from _by_state(wanted, allowed)
     return standings((yield from ask(Statement("match", asked, locks=locks))))
@@ -154,7 +158,7 @@ def _window(wanted: Filter, below: int, size: int) -> Steps[list[int]]:
     """The next candidates below a seq, newest first."""
     label = _label(wanted)
     if label is not None:
-        asked = {"name": label[0], "value": label[1], "below": below, "most": size}
+        asked = {"name": label[0], "value": _json(label[1]), "below": below, "most": size}
         rows = yield from ask(Statement("window_field", asked))
         return [seq for (seq,) in rows]
     if wanted.states and TERMINAL.issuperset(wanted.states):

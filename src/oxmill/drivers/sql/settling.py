@@ -37,7 +37,7 @@ class SqlSettling:
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
         now = yield from ask(NOW)
         answers: list[Settled] = []
-        for items in _rounds(request.items):
+        for items in rounds(request.items):
             answers += yield from self._settle_round(items, now)
         return tuple(answers)
 
@@ -96,7 +96,7 @@ class SqlSettling:
                 changes.move(job, State.WAITING)
 
 
-def _rounds(items: Iterable[Settlement]) -> Iterator[list[Settlement]]:
+def rounds(items: Iterable[Settlement]) -> Iterator[list[Settlement]]:
     """The settlements in order, cut so that no job comes twice in a round: the second must see
     what the first has done."""
     items = list(items)

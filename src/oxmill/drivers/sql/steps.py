@@ -32,6 +32,11 @@ class Now(Step[Micros]):
 NOW: Final = Now()
 
 
+class Overtaken(Exception):
+    """Another operation was faster, in a way that locks do not prevent. The transport rolls back
+    and starts the plan again, which then sees what the other has done."""
+
+
 class Statement(Step[Rows]):
     """Run one statement; the reply is all its rows.
 
@@ -76,8 +81,9 @@ class Fresh(Step[tuple[Enqueued, ...] | None]):
         self.jobs = jobs
 
 
-class Draw(Step[range]):
-    """Draw so many numbers, never drawn before: of arrival, or places at the end of the line."""
+class Draw(Step[Sequence[int]]):
+    """Draw so many numbers, ascending and never drawn before: of arrival, or places at the end of the
+    line."""
 
     __slots__ = ("n",)
 

@@ -13,6 +13,7 @@ from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
 from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.drivers.sql.steering import SqlSteering
+from oxmill.drivers.sqlite.borrowing import SqliteBorrowing
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
 from oxmill.drivers.sqlite.installing import SqliteInstalling
@@ -50,6 +51,7 @@ def open_sqlite(
         able |= Capability.DURABLE
     if doorbell:
         able |= Capability.DOORBELL
+    transport = SqliteTransport(place, clock)
     return Driver(
         name="sqlite",
         url=f"sqlite:///{place.path}",
@@ -62,9 +64,10 @@ def open_sqlite(
         steering=SqlSteering(bounds, able),
         inspecting=SqlInspecting(bounds),
         housekeeping=SqlHousekeeping(give_back_pages),
-        transport=SqliteTransport(place, clock),
+        transport=transport,
         doorbell=SqliteDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,
+        borrowing=SqliteBorrowing(place, clock, transport.ensure_open),
     )
 
 

@@ -66,6 +66,10 @@ class SqliteTransport:
         finally:
             turn.withdrawn = True
 
+    def ensure_open(self) -> None:
+        """Open the file, which installs or migrates it, if that has not happened yet."""
+        self._writer.ensure_open()
+
     def close(self) -> None:
         """Finish what was accepted, then let go of all connections."""
         self._readers.close()

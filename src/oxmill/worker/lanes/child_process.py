@@ -12,7 +12,18 @@ from contextlib import suppress
 from oxmill.errors import OxmillError
 from oxmill.model.job import LeasedJob
 from oxmill.model.settlement import Failure, Settlement
-from oxmill.worker.messages import Broken, Ended, Hello, Message, Ready, Saved, Start, receive, send
+from oxmill.worker.messages import (
+    Broken,
+    Completing,
+    Ended,
+    Hello,
+    Message,
+    Ready,
+    Saved,
+    Start,
+    receive,
+    send,
+)
 
 
 class ChildCrashed(OxmillError):
@@ -55,7 +66,12 @@ class Child:
             case other:
                 raise self._crashed(other)
 
-    def perform(self, job: LeasedJob, on_progress: Callable[[bytes], None]) -> Settlement:
+    def perform(
+        self,
+        job: LeasedJob,
+        on_progress: Callable[[bytes], None],
+        on_completing: Callable[[], None],
+    ) -> Settlement:
         """Run one job to its outcome; `ChildCrashed` if the process dies over it."""
         self.jobs += 1
         self._tell(Start(job=job))
@@ -63,6 +79,8 @@ class Child:
             match self._hear():
                 case Saved(progress=progress):
                     on_progress(progress)
+                case Completing():
+                    on_completing()
                 case Ended() as ended:
                     return ended.settlement(job)
                 case other:

@@ -78,7 +78,12 @@ class ProcessLane:
             if run.renew_soon is not None:
                 run.renew_soon()
 
-        settlement: Settlement = await self._blocking(lambda: child.perform(run.job, carry))
+        def completing() -> None:
+            run.completing = True
+
+        settlement: Settlement = await self._blocking(
+            lambda: child.perform(run.job, carry, completing)
+        )
         return settlement
 
     async def _blocking(self, call: Any) -> Any:

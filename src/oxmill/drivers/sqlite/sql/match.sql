@@ -1,6 +1,6 @@
 -- The jobs that match everything asked, out of the sources given: seqs, ids, a field or tag, and
 -- queues by state. Sources not used are empty. The oldest arrivals first.
--- Parameters: seqs, ids, field_name, field_value, waiting, scheduled, running, held, ended, the
+-- Parameters: seqs, ids, field_name, field_value as JSON, waiting, scheduled, running, held, ended, the
 -- sources; queues, tasks, states, group_name, tag, fields, since, before, unasked, key_free, now,
 -- the conditions, NULL where not asked; most.
 -- Result: the columns of a standing.
@@ -16,7 +16,7 @@ FROM (
     FROM json_each(:ids) AS asked
     CROSS JOIN jobs AS named ON named.id = asked.value
     UNION ALL
-    SELECT f.job FROM fields AS f WHERE f.name = :field_name AND f.value = :field_value
+    SELECT f.job FROM fields AS f WHERE f.name = :field_name AND f.value = json_extract(:field_value, '$')
     UNION ALL
     SELECT w.seq
     FROM json_each(:waiting) AS asked

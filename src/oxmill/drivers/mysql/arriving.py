@@ -1,0 +1,126 @@
+"""New jobs in one round trip: their numbers and the moment are filled in by the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from oxmill.drivers.mysql.counts import changed
+from oxmill.drivers.mysql.fields import stored
+from oxmill.drivers.mysql.literals import literal
+from oxmill.drivers.mysql.shortcut import Result, Shortcut
+from oxmill.drivers.mysql.statements import joined, many, rows_of
+from oxmill.drivers.sql.rows import extras_in, extras_of, labels
+from oxmill.model.job import Enqueued, NewJob, Verdict
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+
+BLOCK: Final = 65_536
+"""Numbers that one row of oxmill_changes stands for."""
+
+
+class Arriving(Shortcut[tuple[Enqueued, ...]]):
+    """New jobs without unique keys. `now` is needed only for jobs with a due time of their own."""
+
+    __slots__ = ("_jobs", "_now", "_states")
+
+    def __init__(self, jobs: Sequence[NewJob], now: Micros | None = None) -> None:
+        self._jobs = jobs
+        self._now = now
+        self._states = [self._state(job) for job in jobs]
+
+    def _state(self, job: NewJob) -> State:
+        if job.run_at is None:
+            return State.SCHEDULED if job.delay > 0 else State.WAITING
+        return State.SCHEDULED if job.run_at > (self._now or 0) else State.WAITING
+
+    def statements(self) -> list[bytes]:
+        """Counts first: their row gives the numbers."""
+        counts: dict[tuple[str, str], list[int]] = {}
+        for job, state in zip(self._jobs, self._states, strict=True):
+            counts.setdefault((job.queue, state._value_), [0, 0])[0] += 1
+        shape = rows_of("insert_job")
+        assert shape is not None  # noqa: S101 - it is an INSERT
+        rows, found = self._rows()
+        texts = [*many("add_changes", changed(counts)), *joined(shape, rows)]
+        if found:
+            fields = rows_of("add_fields")
+            assert fields is not None  # noqa: S101 - it is an INSERT
+            texts += joined(fields, found)
+        return texts
+
+    def _rows(self) -> tuple[list[bytes], list[bytes]]:
+        """The rows of the jobs, and those by which they are found."""
+        alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
+        rows: list[bytes] = []
+        found: list[bytes] = []
+        for number, (job, state) in enumerate(zip(self._jobs, self._states, strict=True)):
+            key = _key(job, state)
+            text = alike.get(key)
+            if text is None:
+                text = alike[key] = _alike(key)
+            extras = extras_of(job)
+            values = (literal(job.id), *text, literal(extras), literal(job.payload))
+            rows.append(_row(number, *values))
+            if extras is not None:
+                found += [
+                    b"(%b, %b, %b)" % (literal(name), literal(stored(value)), _seq(number))
+                    for name, value, _ in labels(extras_in(extras), 0)
+                ]
+        return rows, found
+
+    def answer(self, results: Sequence[Result]) -> tuple[Enqueued, ...]:  # noqa: ARG002 - no news
+        """All of them are stored; otherwise the server has refused an id."""
+        return tuple(
+            [
+                Enqueued(id=job.id, verdict=Verdict.CREATED, state=state)
+                for job, state in zip(self._jobs, self._states, strict=True)
+            ]
+        )
+
+
+def _seq(number: int) -> bytes:
+    """The number of arrival of a job, by its place in the batch."""
+    return b"LAST_INSERT_ID() * %d + %d" % (BLOCK, number)
+
+
+def _row(number: int, *values: bytes) -> bytes:
+    """A row of `insert_job`."""
+    seq = _seq(number)
+    job_id, before, after, extras, payload = values
+    return b"(%b, %b, %b, @oxmill_now, NULL, %b, NULL, %b, %b, %b)" % (
+        seq,
+        job_id,
+        seq,
+        before,
+        after,
+        extras,
+        payload,
+    )
+
+
+def _key(job: NewJob, state: State) -> tuple[Any, ...]:
+    """What jobs of a batch often have in common."""
+    return (
+        job.queue,
+        job.task,
+        state._value_,
+        job.priority,
+        job.delay,
+        job.run_at,
+        job.expires_in,
+        job.max_attempts,
+        job.crash_limit,
+        job.keep,
+        job.group,
+    )
+
+
+def _alike(key: tuple[Any, ...]) -> tuple[bytes, bytes]:
+    """The columns before and after the unique key."""
+    queue, task, state, priority, delay, run_at, expires_in, *counts, keep, group = key
+    due_at = b"@oxmill_now + %d" % delay if run_at is None else literal(run_at)
+    expires_at = b"NULL" if expires_in is None else b"@oxmill_now + %d" % expires_in
+    words = [literal(queue), literal(task), literal(state), literal(priority), due_at, expires_at]
+    words += [literal(count) for count in counts]
+    return b", ".join([*words, literal(keep)]), literal(group)

@@ -1,0 +1,152 @@
+"""Claiming in MariaDB or MySQL: the usual claim and renewal in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any, Final
+
+from oxmill.drivers.mysql.literals import Sql, literal
+from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
+from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.sql.claiming import SqlClaiming
+from oxmill.drivers.sql.rows import json_text, leased, stored_nonce
+from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
+from oxmill.store.plan import Plan, Steps
+
+_NEVER: Final = 2**63 - 1
+_MANY: Final = 20
+"""Queues that a claim looks at in one go; more go the long way."""
+
+
+class MysqlClaiming(SqlClaiming):
+    """Grants and prolongs leases."""
+
+    def claim(self, request: Claim) -> Plan[Claimed]:
+        """At most `limit` jobs, each to this holder only, best rank first."""
+        plan = super().claim(request)
+        if not 0 < len(set(request.queues)) <= _MANY:
+            return plan
+        return Plan(plan.name, request, HotStart(_long_way, plan, request, Taking(request)))
+
+    def renew(self, request: Renew) -> Plan[Renewed]:
+        """Prolong leases whose token is still the newest."""
+        plan = super().renew(request)
+        if not _plain(request):
+            return plan
+        return Plan(plan.name, request, HotStart(_long_way, plan, request, Renewing(request)))
+
+
+def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:
+    return plan.start()
+
+
+def _plain(request: Renew) -> bool:
+    ids = {item.id for item in request.items if item.progress is None}
+    return len(ids) == len(request.items) > 0
+
+
+class Taking(Shortcut[Claimed]):
+    """Jobs from the heads of the lines, unless something is due in these queues first."""
+
+    __slots__ = ("_queues", "_request")
+
+    def __init__(self, request: Claim) -> None:
+        self._request = request
+        self._queues = list(dict.fromkeys(request.queues))
+
+    def statements(self) -> list[bytes]:
+        """Look, take, count, free keys, tell what was taken and what comes next."""
+        request, places = self._request, list(enumerate(self._queues))
+        asked = {
+            "nonce": stored_nonce(request.nonce),
+            "worker": request.worker,
+            "lease": request.lease,
+            "shelves": json_text(f"running {queue}" for queue in self._queues),
+            "shelf": Sql(self._shelf()),
+            "heads": Sql(self._heads()),
+            "never": _NEVER,
+        }
+        texts: list[bytes] = []
+        for name in ("claim_look", "claim_ready", "claim_line"):
+            texts += [
+                statement(name, asked | {"place": place, "queue": queue}) for place, queue in places
+            ]
+        texts += [statement("claim_take", asked), statement("claim_taken", {})]
+        if len(places) == 1:
+            texts.append(statement("claim_count_one", {"queue": self._queues[0]}))
+        else:
+            texts.append(statement("claim_count", asked))
+        texts += [statement(name, asked) for name in ("claim_free_keys", "claim_given")]
+        return texts + [statement("claim_told", {"place": place}) for place, _ in places]
+
+    def _shelf(self) -> bytes:
+        """Where granted jobs stand; nowhere, if their keys are of no interest."""
+        shelves = [literal(f"running {queue}") for queue in self._queues]
+        if len(shelves) == 1:
+            return b"IF(@oxmill_keyed, %b, '')" % shelves[0]
+        return b", ".join(shelves)
+
+    def _heads(self) -> bytes:
+        most = {"most": self._request.limit}
+        heads = [
+            statement("claim_head", most | {"place": place}) for place in range(len(self._queues))
+        ]
+        if len(heads) == 1:
+            return heads[0]
+        every = b" UNION ALL ".join(b"(%b)" % head for head in heads)
+        return b"%b ORDER BY spot, place LIMIT %d" % (every, self._request.limit)
+
+    def answer(self, results: Sequence[Result]) -> Claimed | None:
+        """What was granted, and when to look again."""
+        request, number = self._request, len(self._queues)
+        told = [result.rows[0] for result in results[-number:]]
+        now, ready = told[0][:2]
+        if not ready:
+            return None
+        rows = sorted(results[-number - 1].rows, key=_RANK)
+        until = now + request.lease
+        moments = [moment for _, _, closed, *found in told if not closed for moment in found]
+        if rows:
+            moments.append(until)
+        return Claimed(
+            jobs=leased([row[:-1] for row in rows], request.nonce),
+            now=now,
+            until=until,
+            next_due=None
+            if len(rows) == request.limit
+            else min((moment for moment in moments if moment is not None), default=None),
+        )
+
+
+_RANK: Final = itemgetter(6, -1)
+"""Priority and place, in the columns of a lease and the one after them."""
+
+
+class Renewing(Shortcut[Renewed]):
+    """Leases that are all held, of jobs of which none is asked to stop."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: Renew) -> None:
+        self._request = request
+
+    def statements(self) -> list[bytes]:
+        """Lock and check, prolong, tell."""
+        request = self._request
+        items = sorted((i.id, i.token.attempt, stored_nonce(i.token.nonce)) for i in request.items)
+        asked = {"items": json_text(items), "many": len(items)}
+        ids = {"ids": json_text(item[0] for item in items), "lease": request.lease}
+        return [
+            statement("renew_check", asked),
+            statement("renew_plain", ids),
+            statement("renew_told", {}),
+        ]
+
+    def answer(self, results: Sequence[Result]) -> Renewed | None:
+        """All are kept, if they could be."""
+        ((ready, now),) = results[-1].rows
+        if not ready:
+            return None
+        holds = (Hold.KEPT,) * len(self._request.items)
+        return Renewed(holds=holds, now=now, until=now + self._request.lease)

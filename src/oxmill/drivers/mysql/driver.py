@@ -1,0 +1,62 @@
+"""The MySQL and MariaDB driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oxmill.drivers.mysql.address import parse
+from oxmill.drivers.mysql.borrowing import MysqlBorrowing
+from oxmill.drivers.mysql.claiming import MysqlClaiming
+from oxmill.drivers.mysql.doctor import Mode
+from oxmill.drivers.mysql.housekeeping import MysqlHousekeeping
+from oxmill.drivers.mysql.installing import MysqlInstalling
+from oxmill.drivers.mysql.settling import MysqlSettling
+from oxmill.drivers.mysql.transport import MysqlTransport
+from oxmill.drivers.sql.enqueueing import SqlEnqueueing
+from oxmill.drivers.sql.inspecting import SqlInspecting
+from oxmill.drivers.sql.scheduling import SqlScheduling
+from oxmill.drivers.sql.steering import SqlSteering
+from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.model.value import Micros
+from oxmill.store.bells import LocalDoorbell, SilentDoorbell
+from oxmill.store.capabilities import Capability
+from oxmill.store.driver import Driver
+
+
+def open_mysql(
+    url: str,
+    *,
+    clock: Callable[[], Micros] | None = None,
+    doorbell: bool = True,
+    mode: Mode = "durable",
+    bounds: Bounds = DEFAULT_BOUNDS,
+) -> Driver:
+    """A store in one database. Nothing is touched before the first use, which installs or migrates
+    it. The server's clock decides, unless a test gives another.
+
+    There is no doorbell between processes here: workers look for work, often while looks are cheap.
+    """
+    place = parse(url)
+    able = Capability.MANY_PROCESSES | Capability.SQL
+    if mode != "volatile":
+        able |= Capability.DURABLE
+    if clock is not None:
+        able |= Capability.VIRTUAL_TIME
+    transport = MysqlTransport(place, clock)
+    return Driver(
+        name="mysql",
+        url=place.shown,
+        capabilities=able,
+        installing=MysqlInstalling(place, mode, bounds),
+        enqueueing=SqlEnqueueing(bounds, able),
+        claiming=MysqlClaiming(bounds),
+        settling=MysqlSettling(bounds, able),
+        scheduling=SqlScheduling(bounds, able),
+        steering=SqlSteering(bounds, able),
+        inspecting=SqlInspecting(bounds),
+        housekeeping=MysqlHousekeeping(),
+        transport=transport,
+        doorbell=LocalDoorbell() if doorbell else SilentDoorbell(),
+        bounds=bounds,
+        borrowing=MysqlBorrowing(place, clock, transport),
+    )

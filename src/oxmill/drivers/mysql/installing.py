@@ -1,0 +1,45 @@
+"""Installing in MariaDB or MySQL."""
+
+from __future__ import annotations
+
+from oxmill.drivers.mysql.address import Place
+from oxmill.drivers.mysql.doctor import Mode, examine
+from oxmill.drivers.mysql.link import Link
+from oxmill.drivers.mysql.migrating import migrate, schema_of
+from oxmill.drivers.sql.steps import Look, operation
+from oxmill.model.bounds import Bounds
+from oxmill.model.info import Finding, Schema
+from oxmill.store.plan import Steps, ask
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+
+class MysqlInstalling:
+    """Prepares the database. First use does it too; this says so in words."""
+
+    def __init__(self, place: Place, mode: Mode, bounds: Bounds) -> None:
+        self._place = place
+        self._mode: Mode = mode
+        self._bounds = bounds
+
+    @operation("migrate")
+    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
+        """Apply all pending migrations, one process at a time."""
+
+        def act(link: Link) -> Schema:
+            return migrate(link, self._place)
+
+        return (yield from ask(Look(act)))
+
+    @operation("version", writes=False)
+    def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002 - there is one schema
+        """The version that is there; 0 for an empty database."""
+        return (yield from ask(Look(schema_of)))
+
+    @operation("check", writes=False)
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:
+        """What the doctor has to say about the server and our tables."""
+
+        def act(link: Link) -> tuple[Finding, ...]:
+            return examine(link, self._mode, self._bounds, deep=request.deep)
+
+        return (yield from ask(Look(act)))

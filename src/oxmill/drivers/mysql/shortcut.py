@@ -1,0 +1,52 @@
+"""Shortcuts: whole operations in one round trip, commit included.
+
+Its statements decide by themselves whether the usual case is at hand, and do nothing otherwise;
+then the operation goes the long way, step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from oxmill.drivers.sql.steps import Rows, Start, Whole
+from oxmill.store.plan import Step, Steps
+
+T = TypeVar("T")
+
+
+class Result(NamedTuple):
+    """What one statement gave."""
+
+    rows: Rows
+    affected: int
+    insert_id: int
+
+
+class Shortcut(Step[T | None], Generic[T]):
+    """Statements that may do it all. They know the moment as `@oxmill_now`, and leave
+    `@oxmill_ready` false if they did not do it, so that what follows them does nothing either."""
+
+    __slots__ = ()
+
+    def statements(self) -> list[bytes]:
+        """What to send."""
+        raise NotImplementedError
+
+    def answer(self, results: Sequence[Result]) -> T | None:
+        """What came of it, from one result per statement; `None` if nothing was done."""
+        raise NotImplementedError
+
+
+class HotStart(Start[T]):
+    """An operation that tries its shortcut first, also beside another operation."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Steps[T]:
+        """The shortcut; if that does not do, all steps as one."""
+        step = cast("Step[Any]", self.shortcut)
+        reply = yield step
+        if reply is not None:
+            return cast("T", reply)
+        return cast("T", (yield Whole(self.steps)))

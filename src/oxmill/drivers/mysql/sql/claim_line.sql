@@ -1,0 +1,5 @@
+-- The line that jobs are taken from, or one that nobody stands in.
+-- Parameters: place, queue.
+SET @oxmill_line_:place = IF(
+    @oxmill_ready AND NOT @oxmill_closed_:place, CONCAT('waiting ', :queue), ''
+);

@@ -1,0 +1,7 @@
+-- Nothing may be granted if there is something to see to first.
+-- Parameters: place; never, later than any moment.
+SET @oxmill_ready = @oxmill_ready AND LEAST(
+    COALESCE(@oxmill_due_:place, :never),
+    COALESCE(@oxmill_lease_:place, :never),
+    COALESCE(@oxmill_expiry_:place, :never)
+) > @oxmill_now;

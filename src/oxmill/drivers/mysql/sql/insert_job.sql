@@ -1,0 +1,10 @@
+-- Stores a new job. A taken id is an error, and then nothing of the statement is stored.
+-- Parameters: the columns, in this order.
+INSERT INTO oxmill_jobs (
+    seq, id, place, enqueued_at, reason, queue, task, state, priority, due_at, expires_at,
+    max_attempts, crash_limit, keep, unique_key, group_name, extras, payload
+)
+VALUES (
+    :seq, :id, :place, :enqueued_at, :reason, :queue, :task, :state, :priority, :due_at,
+    :expires_at, :max_attempts, :crash_limit, :keep, :unique_key, :group_name, :extras, :payload
+);

@@ -1,0 +1,3 @@
+-- The server's time.
+-- Result: microseconds since 1970.
+SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6));

@@ -1,0 +1,9 @@
+-- Running jobs whose success concerns nobody else: no unique key is given back.
+-- Parameters: ids, a JSON array.
+-- Result: id, seq, queue, attempt, nonce, keep, labelled (whether it may have fields or tags).
+SELECT j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras IS NOT NULL
+FROM JSON_TABLE(
+    :ids, '$[*]' COLUMNS (number FOR ORDINALITY, value VARBINARY(200) PATH '$')
+) AS asked
+STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (oxmill_jobs_id) ON j.id = asked.value
+WHERE j.state = 'running' AND j.unique_key IS NULL;

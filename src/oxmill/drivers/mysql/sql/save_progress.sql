@@ -1,0 +1,3 @@
+-- Progress is saved with a renewal.
+-- Parameters: progress, seq, in this order.
+UPDATE oxmill_jobs SET progress = :progress WHERE seq = :seq;

@@ -1,0 +1,6 @@
+-- One schedule.
+-- Parameters: name.
+-- Result: schedule as JSON, paused, next_at, last_at, last_job, error.
+SELECT schedule, paused, next_at, last_at, last_job, error
+FROM oxmill_schedules
+WHERE name = :name;

@@ -1,0 +1,114 @@
+"""New jobs as columns: what the function `enqueue` takes, and what the caller is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from oxmill.drivers.sql.arriving import due_of
+from oxmill.drivers.sql.rows import TAG, extras_of
+from oxmill.model.job import Enqueued, NewJob, Verdict
+from oxmill.model.state import State
+from oxmill.model.value import Micros
+
+_TERMS: Final = (
+    "queues",
+    "tasks",
+    "priorities",
+    "delays",
+    "moments",
+    "expiries",
+    "attempts",
+    "crashes",
+    "keeps",
+    "groups",
+)
+_CREATED, _SCHEDULED, _WAITING = Verdict.CREATED, State.SCHEDULED, State.WAITING
+
+
+def batch_of(jobs: Sequence[NewJob]) -> dict[str, Any]:
+    """The parameters of `enqueue`. What jobs have in common is sent once."""
+    terms: dict[tuple[Any, ...], int] = {}
+    sizes: list[int] = []
+    numbers: list[int] = []
+    for job in jobs:
+        term = (
+            job.queue,
+            job.task,
+            job.priority,
+            job.delay,
+            job.run_at,
+            job.expires_in,
+            job.max_attempts,
+            job.crash_limit,
+            job.keep,
+            job.group,
+        )
+        number = terms.get(term)
+        if number is None:
+            number = terms[term] = len(terms) + 1
+            sizes.append(0)
+        sizes[number - 1] += 1
+        numbers.append(number)
+    extras = [extras_of(job) for job in jobs]
+    labels = _labels(jobs) if any(extras) else []
+    found = list(zip(*labels, strict=True)) if labels else (None, None, None)
+    return {
+        "ids": [job.id for job in jobs],
+        "payloads": [job.payload for job in jobs],
+        "terms": numbers,
+        "extras": extras if any(extras) else None,
+        "sizes": sizes,
+        "label_jobs": found[0],
+        "label_names": found[1],
+        "label_values": found[2],
+        **dict(zip(_TERMS, zip(*terms, strict=True), strict=True)),
+    }
+
+
+def terms_of(job: NewJob) -> dict[str, Any]:
+    """The parameters of `enqueue_one`."""
+    return {
+        "id": job.id,
+        "payload": job.payload,
+        "extras": extras_of(job),
+        "queue": job.queue,
+        "task": job.task,
+        "priority": job.priority,
+        "delay": job.delay,
+        "run_at": job.run_at,
+        "expiry": job.expires_in,
+        "attempts": job.max_attempts,
+        "crashes": job.crash_limit,
+        "keep": job.keep,
+        "group_name": job.group,
+    }
+
+
+def _labels(jobs: Sequence[NewJob]) -> list[tuple[int, str, str]]:
+    """Fields, and tags under the empty name, as (number of the job, name, value as JSON)."""
+    found: list[tuple[int, str, str]] = []
+    for number, job in enumerate(jobs, 1):
+        found += [(number, name, _json(value)) for name, value in job.fields.items()]
+        found += [(number, TAG, _json(tag)) for tag in job.tags]
+    return found
+
+
+def answers_of(jobs: Sequence[NewJob], now: Micros) -> tuple[Enqueued, ...]:
+    """What the caller is told about jobs stored at this moment."""
+    return tuple(
+        [
+            Enqueued(
+                id=job.id,
+                verdict=_CREATED,
+                state=_SCHEDULED if due_of(job, now) > now else _WAITING,
+            )
+            for job in jobs
+        ]
+    )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

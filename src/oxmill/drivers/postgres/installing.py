@@ -1,0 +1,56 @@
+"""Installing in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from psycopg import Connection
+
+from oxmill.drivers.postgres.address import Address
+from oxmill.drivers.postgres.doctor import examine
+from oxmill.drivers.postgres.findings import Mode
+from oxmill.drivers.postgres.migrating import migrate, schema_of
+from oxmill.drivers.sql.steps import Look
+from oxmill.model.info import Finding, Schema
+from oxmill.model.value import Micros
+from oxmill.store.plan import Steps, ask, plan
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+
+class PostgresInstalling:
+    """Prepares the schema. It also migrates by itself at first use, unless the URL says no."""
+
+    def __init__(
+        self, address: Address, mode: Mode, clock: Callable[[], Micros] | None = None
+    ) -> None:
+        self._address = address
+        self._mode: Mode = mode
+        self._clock = clock
+
+    @plan("migrate")
+    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
+        """Apply what is due, under a lock."""
+
+        def act(connection: Connection[Any]) -> Schema:
+            return migrate(connection, self._address.schema, self._clock)
+
+        return (yield from ask(Look(act)))
+
+    @plan("version", writes=False)
+    def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002 - there is one schema
+        """The version that is there; 0 for a database without our tables."""
+
+        def act(connection: Connection[Any]) -> Schema:
+            return schema_of(connection, self._address.schema)
+
+        return (yield from ask(Look(act)))
+
+    @plan("check", writes=False)
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:
+        """What the doctor has to say about the server and its settings."""
+
+        def act(connection: Connection[Any]) -> tuple[Finding, ...]:
+            return examine(connection, self._address.schema, self._mode, deep=request.deep)
+
+        return (yield from ask(Look(act)))

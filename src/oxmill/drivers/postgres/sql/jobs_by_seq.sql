@@ -1,0 +1,11 @@
+-- Jobs in full, in the order asked; unknown ones are left out.
+-- Parameters: seqs, a JSON array.
+-- Result: the columns that `job_of` reads.
+SELECT
+    j.seq, j.cancel_requested, j.error, j.extras, j.last_outcome, j.id, j.queue, j.task, j.state,
+    j.payload, j.priority, j.attempt, j.failures, j.crashes, j.max_attempts, j.crash_limit,
+    j.enqueued_at, j.due_at, j.expires_at, j.claimed_at, j.lease_until, j.ended_at, j.worker,
+    j.reason, j.result, j.progress, j.group_name, j.unique_key
+FROM json_array_elements_text(:seqs::json) WITH ORDINALITY AS asked (value, number)
+JOIN oxmill.jobs AS j ON j.seq = asked.value::bigint
+ORDER BY asked.number;

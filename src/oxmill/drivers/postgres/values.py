@@ -1,0 +1,125 @@
+"""Parameters as psycopg sends them. A whole column of a batch travels as one binary array: packing
+it here takes a quarter of the time that the library's own lists take, or less."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from struct import Struct
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+_HEADER: Final = Struct("!iiIii")
+_EMPTY: Final = Struct("!iiI")
+_SIZE: Final = Struct("!i").pack
+_NULL: Final = _SIZE(-1)
+_LONG: Final = Struct("!iq").pack
+_SHORT: Final = Struct("!ii").pack
+_NUL_ESCAPE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class Packed:
+    """An array, as bytes."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+class Texts(Packed):
+    """An array of text."""
+
+
+class Blobs(Packed):
+    """An array of bytes."""
+
+
+class Longs(Packed):
+    """An array of 64-bit integers."""
+
+
+class Shorts(Packed):
+    """An array of 32-bit integers."""
+
+
+def _text(value: str) -> bytes:
+    data = value.encode()
+    if b"\0" in data:
+        data = data.replace(b"\0", "\N{REPLACEMENT CHARACTER}".encode())
+    return _SIZE(len(data)) + data
+
+
+def _blob(value: bytes) -> bytes:
+    return _SIZE(len(value)) + value
+
+
+def _long(value: int) -> bytes:
+    return _LONG(8, value)
+
+
+def _short(value: int) -> bytes:
+    return _SHORT(4, value)
+
+
+_KINDS: Final[dict[str, tuple[type[Packed], int, int, Callable[[Any], bytes]]]] = {
+    # type: the class, the types' numbers of its elements and of the array, how to pack one
+    "text[]": (Texts, 25, 1009, _text),
+    "bytea[]": (Blobs, 17, 1001, _blob),
+    "bigint[]": (Longs, 20, 1016, _long),
+    "integer[]": (Shorts, 23, 1007, _short),
+}
+
+
+def sendable(values: Iterable[Any], types: Sequence[str]) -> list[Any]:
+    """Parameters by the types that the statement gives them."""
+    return [_sendable(value, kind) for value, kind in zip(values, types, strict=True)]
+
+
+def _sendable(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind in _KINDS:
+        packed, element, _, pack = _KINDS[kind]
+        return packed(_array(value, element, pack))
+    if kind == "json":
+        # No text has a NUL, so nothing that is asked about with one is there.
+        return _NUL_ESCAPE.sub(r"\1\\ufffe", value) if "\\u0000" in value else value
+    if kind == "text":
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return value
+
+
+def _array(values: Sequence[Any], element: int, pack: Callable[[Any], bytes]) -> bytes:
+    if not values:
+        return _EMPTY.pack(0, 0, element)
+    holes = None in values
+    header = _HEADER.pack(1, int(holes), element, len(values), 1)
+    if holes:
+        body = [_NULL if value is None else pack(value) for value in values]
+    else:
+        body = [pack(value) for value in values]
+    return header + b"".join(body)
+
+
+def _dumper(number: int) -> type[Dumper]:
+    class PackedDumper(Dumper):
+        format = Format.BINARY
+        oid = number
+
+        def dump(self, obj: Packed) -> bytes:
+            return obj.data
+
+    return PackedDumper
+
+
+_DUMPERS: Final = {packed: _dumper(number) for packed, _, number, _ in _KINDS.values()}
+
+
+def teach(connection: Connection[Any]) -> None:
+    """Let a connection send packed arrays."""
+    for packed, dumper in _DUMPERS.items():
+        connection.adapters.register_dumper(packed, dumper)

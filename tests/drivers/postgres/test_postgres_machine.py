@@ -1,0 +1,34 @@
+"""Made-up stories run the same on PostgreSQL and on the reference."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from private_postgres import clean_url
+
+from oxmill.drivers.memory.driver import open_memory
+from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.testing.face import Face
+from oxmill.testing.machine import machine_for
+
+STORIES = settings(
+    max_examples=25,
+    stateful_step_count=40,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+
+@pytest.mark.parametrize("face", list(Face))
+def test_stories_run_the_same_on_postgres(face):
+    def subject(clock):
+        return open_postgres(clean_url(), clock=clock)
+
+    def reference(clock):
+        return open_memory(clock=clock)
+
+    machine = machine_for(subject, reference, face)
+    run_state_machine_as_test(machine, settings=STORIES)

@@ -1,0 +1,180 @@
+"""At a million waiting and a million finished jobs, every step goes through an index."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from asking import SECOND, claim, do, enqueue, job, settle
+from private_postgres import FAST, Server
+
+from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.model.claim import Claim, Renew, Renewal
+from oxmill.model.info import ListQueues, Prune, Sweep
+from oxmill.model.job import Enqueue
+from oxmill.model.query import Cancel, Filter, Find, Get
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.state import State
+from oxmill.store.plan import together
+from oxmill.testing.operations import plan_for
+
+MILLION = 1_000_000
+PLANS = {
+    "session_preload_libraries": "auto_explain",
+    "auto_explain.log_min_duration": 0,
+    "auto_explain.log_nested_statements": "on",
+    "auto_explain.log_format": "json",
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+    "client_min_messages": "log",
+}
+ROWS = """
+INSERT INTO oxmill.jobs (
+    seq, place, id, due_at, enqueued_at, priority, max_attempts, crash_limit, queue, task, state,
+    payload, attempt, ended_at, prune_at, last_outcome
+)
+SELECT
+    n, n, 'job-' || n, 1, 1, n % 3, 20, 3, CASE WHEN n % 2 = 0 THEN 'q' ELSE 'r' END, 't',
+    CASE WHEN n % 4 < 2 THEN 'waiting' ELSE 'succeeded' END, '\\x7b7d', 0,
+    CASE WHEN n % 4 >= 2 THEN 1 END, CASE WHEN n % 4 >= 2 THEN 9000000000000000 END, NULL
+FROM generate_series(1, $MANY) AS n
+"""
+
+
+@pytest.fixture(scope="module")
+def big():
+    """A server with two million jobs, filled while it had no indexes."""
+    settings = FAST | {"autovacuum": "off", "shared_buffers": "512MB", "max_wal_size": "8GB"}
+    settings |= {"wal_level": "minimal", "max_wal_senders": 0, "maintenance_work_mem": "512MB"}
+    server = Server(**settings).start()
+    driver = open_postgres(server.url, doorbell=False)
+    enqueue(driver, "first", queue="other")
+    driver.close()
+    with server.client() as client:
+        indexes = client.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'oxmill'"
+            " AND tablename = 'jobs' AND indexname <> 'jobs_pkey'"
+        ).fetchall()
+        client.execute("ALTER TABLE oxmill.jobs DROP CONSTRAINT jobs_pkey")
+        for name, _ in indexes:
+            client.execute(f"DROP INDEX oxmill.{name}")
+        client.execute("DELETE FROM oxmill.jobs")
+        client.execute(ROWS.replace("$MANY", str(2 * MILLION)))
+        client.execute("ALTER TABLE oxmill.jobs ADD CONSTRAINT jobs_pkey PRIMARY KEY (seq)")
+        for _, definition in indexes:
+            client.execute(definition)
+        client.execute(f"SELECT setval('oxmill.numbers', {2 * MILLION})")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["unknown", "known"])
+def seen(big, request):
+    """A driver, and what its server plans; before and after it has statistics about its tables."""
+    if request.param == "known":
+        big.ask("ANALYZE")
+    options = "%20".join(f"-c%20{name}={value}" for name, value in PLANS.items())
+    driver = open_postgres(f"{big.url}?pool=1&options={options}", doorbell=False)
+    do(driver, Get(ids=("none",)))
+    plans = []
+    link = driver.transport._pool.take()
+    link.connection.add_notice_handler(lambda notice: plans.append(notice.message_primary))
+    driver.transport._pool.give_back(link)
+
+    @contextmanager
+    def watching():
+        plans.clear()
+        yield plans
+
+    yield driver, watching
+    driver.close()
+
+
+def nodes(message):
+    """Every node of a plan that was told."""
+    head, brace, text = message.partition("{")
+    if not brace or "plan:" not in head:
+        return
+    told = json.loads(brace + text)
+    todo = [told["Plan"] | {"Query": told["Query Text"]}]
+    while todo:
+        node = todo.pop()
+        todo += [each | {"Query": node["Query"]} for each in node.get("Plans", [])]
+        yield node
+
+
+def check(plans, most=2_000):
+    """No scan of the table of jobs but through an index, none that reads many rows, and no sort of
+    many rows."""
+    looked = 0
+    for message in plans:
+        for node in nodes(message):
+            kind, rows = node["Node Type"], node.get("Actual Rows", 0) * node.get("Actual Loops", 1)
+            rows += node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1)
+            if node.get("Relation Name") == "jobs":
+                looked += 1
+                assert kind != "Seq Scan", node["Query"]
+                assert rows <= most, (kind, node.get("Index Name"), node["Query"])
+            if kind in {"Sort", "Hash"}:
+                assert rows <= most, (kind, node["Query"])
+    assert looked, "nothing was planned: is auto_explain there?"
+
+
+def test_the_hot_path_goes_through_indexes(seen, big):
+    driver, watching = seen
+    with watching() as plans:
+        leases = claim(driver, 50, nonce=11)
+        check(plans)
+    assert len(leases) == 50
+    with watching() as plans:
+        more = claim(driver, 50, nonce=12, queues=("q", "r", "none"))
+        check(plans)
+    ranks = [(lease.priority, int(lease.id[4:])) for lease in more]
+    assert ranks == sorted(ranks)
+    with watching() as plans:
+        renewals = tuple(Renewal(id=lease.id, token=lease.token) for lease in leases)
+        do(driver, Renew(items=renewals, lease=60 * SECOND))
+        check(plans)
+    items = tuple(
+        Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE) for lease in leases
+    )
+    with watching() as plans:
+        settling = plan_for(driver, Settle(items=items))
+        request = Claim(queues=("q",), limit=50, lease=60 * SECOND, worker="w", nonce=13)
+        driver.run(together(settling, plan_for(driver, request)))
+        check(plans)
+    with watching() as plans:
+        settle(driver, more[0], Outcome.RETRY, delay=1)
+        settle(driver, more[1], Outcome.FAIL)
+        check(plans)
+
+
+def test_upkeep_goes_through_indexes(seen):
+    driver, watching = seen
+    with watching() as plans:
+        claim(driver, 5, nonce=21, lease=1)
+        do(driver, Sweep())
+        claim(driver, 5, nonce=22)
+        check(plans)
+    with watching() as plans:
+        do(driver, Prune())
+        check(plans)
+
+
+def test_looking_goes_through_indexes(seen):
+    driver, watching = seen
+    with watching() as plans:
+        do(driver, Get(ids=("job-1", "job-2")))
+        do(driver, ListQueues())
+        do(driver, Find(filter=Filter(queues=("q",)), limit=20))
+        do(driver, Find(filter=Filter(states=(State.SUCCEEDED,)), limit=20))
+        check(plans, most=30_000)
+
+
+def test_enqueueing_and_steering_by_id_go_through_indexes(seen):
+    driver, watching = seen
+    name = f"new-{id(seen)}"
+    do(driver, Enqueue(jobs=(job(name),)))
+    with watching() as plans:
+        do(driver, Enqueue(jobs=(job(name), job(f"{name}-2", fields={"a": 1}))))
+        do(driver, Cancel(filter=Filter(ids=(name,))))
+        check(plans)

@@ -1,0 +1,93 @@
+"""Through a pooler in transaction mode everything works; hints become polling."""
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+
+import psycopg
+import pytest
+from asking import claim, enqueue, settle
+from private_postgres import _user, free_port, schema_url, shared_server
+
+from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.model.unique import UniqueKey
+from oxmill.store.doorbell import work
+
+PGBOUNCER = os.environ.get("PGBOUNCER_UNDER_TEST") or shutil.which("pgbouncer")
+SETTINGS = """
+[databases]
+postgres = host=127.0.0.1 port={server} dbname=postgres user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+ignore_startup_parameters = {ignored}
+"""
+
+
+@pytest.fixture(params=["", "options"], ids=["options refused", "options ignored"])
+def pooled(request):
+    """The URL of a schema behind a pooler that gives each transaction another session."""
+    if PGBOUNCER is None:
+        pytest.skip("there is no pgbouncer here; install it or name it in PGBOUNCER_UNDER_TEST")
+    url = schema_url()
+    port = free_port()
+    folder = shared_server().path
+    settings = folder / "pgbouncer.ini"
+    settings.write_text(
+        SETTINGS.format(server=shared_server().port, port=port, ignored=request.param)
+    )
+    process = subprocess.Popen(
+        [PGBOUNCER, settings], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **_user()
+    )
+    mine = url.replace(f":{shared_server().port}/", f":{port}/")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            psycopg.connect(mine.partition("?")[0]).close()
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.02)
+    yield mine
+    process.kill()
+    process.wait(10)
+
+
+def test_no_session_is_taken_for_granted(pooled):
+    driver = open_postgres(pooled, doorbell=False)
+    enqueue(driver, "keyed", unique=UniqueKey(key="k"))
+    done = []
+
+    def work_off(number):
+        for turn in range(20):
+            enqueue(driver, f"job-{number}-{turn}")
+            for lease in claim(driver, 3, nonce=100 * number + turn + 1):
+                settle(driver, lease)
+                done.append(lease.id)
+
+    threads = [threading.Thread(target=work_off, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for lease in claim(driver, 500, nonce=9_999):
+        settle(driver, lease)
+        done.append(lease.id)
+
+    assert len(done) == len(set(done)) == 121
+    driver.close()
+
+
+def test_a_doorbell_that_cannot_hear_rings_by_itself(pooled):
+    listener, ringer = open_postgres(pooled), open_postgres(pooled)
+    enqueue(ringer, "a")
+    with listener.doorbell.listen([work("q")]) as bell:
+        assert bell.wait(10)
+        assert bell.wait(10), "again and again"
+    listener.close()
+    ringer.close()

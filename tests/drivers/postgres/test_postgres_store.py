@@ -1,0 +1,209 @@
+"""The schema, the doctor, and what people read in SQL."""
+
+import os
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from asking import claim, do, enqueue, settle
+from private_postgres import schema_url, shared_server
+
+from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.drivers.postgres.findings import findings_of
+from oxmill.errors import SchemaMismatch
+from oxmill.model.info import EventsAfter, Level, ListQueues, Sweep
+from oxmill.model.query import Cancel, Filter
+from oxmill.model.settlement import Outcome
+from oxmill.model.state import State
+from oxmill.store.roles.installing import Check, Migrate, Version
+
+
+@pytest.fixture
+def driver(postgres_server):
+    driver = open_postgres(schema_url(), doorbell=False)
+    enqueue(driver, "first")
+    yield driver
+    driver.close()
+
+
+def schema(driver):
+    return driver.url.partition("schema=")[2]
+
+
+def test_version_installs_nothing():
+    driver = open_postgres(schema_url(), doorbell=False)
+    assert do(driver, Version()).current == 0
+    assert do(driver, Version()).pending
+    driver.close()
+
+
+def test_several_processes_may_install_at_once():
+    url = schema_url()
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if child == 0:
+            try:
+                mine = open_postgres(url, doorbell=False)
+                enqueue(mine, f"job-{os.getpid()}")
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    driver = open_postgres(url, doorbell=False)
+    assert codes == [0, 0, 0, 0]
+    assert len(claim(driver, 9)) == 4
+    driver.close()
+
+
+def test_without_leave_to_migrate_an_old_schema_is_refused():
+    url = schema_url(migrate="no")
+    driver = open_postgres(url, doorbell=False)
+    with pytest.raises(SchemaMismatch, match="oxmill migrate"):
+        enqueue(driver, "a")
+    do(driver, Migrate())
+    enqueue(driver, "a")
+    driver.close()
+
+
+def test_a_newer_schema_is_refused(driver):
+    shared_server().ask(
+        f"INSERT INTO {schema(driver)}.migrations VALUES (99, '0099_future', 1, 'x')"
+    )
+    other = open_postgres(driver.url, doorbell=False)
+    with pytest.raises(SchemaMismatch, match="update Oxmill"):
+        enqueue(other, "a")
+    other.close()
+
+
+def test_two_schemas_of_one_database_know_nothing_of_each_other(driver):
+    other = open_postgres(schema_url(), doorbell=False)
+    enqueue(other, "first", "second")
+    assert [lease.id for lease in claim(driver, 9)] == ["first"]
+    assert len(claim(other, 9)) == 2
+    other.close()
+
+
+def test_the_doctor_names_what_is_unsafe(driver):
+    findings = {each.name: each.level for each in do(driver, Check())}
+    assert findings["fsync"] is Level.REFUSE
+    assert findings["synchronous_commit"] is Level.REFUSE
+
+
+def test_the_doctor_has_nothing_against_a_safe_server():
+    safe = {
+        "server_version_num": "150000",
+        "server_encoding": "UTF8",
+        "fsync": "on",
+        "full_page_writes": "on",
+        "synchronous_commit": "on",
+        "default_transaction_isolation": "read committed",
+        "in_recovery": "false",
+        "standbys": "0",
+        "unlogged": "0",
+    }
+    assert not list(findings_of(safe, "durable"))
+    for name, value in (
+        ("server_version_num", "110000"),
+        ("server_encoding", "SQL_ASCII"),
+        ("in_recovery", "true"),
+        ("unlogged", "1"),
+        ("full_page_writes", "off"),
+    ):
+        levels = [each.level for each in findings_of(safe | {name: value}, "durable")]
+        assert levels == [Level.REFUSE], name
+    for name, value in (
+        ("default_transaction_isolation", "serializable"),
+        ("oldest_transaction", "3600"),
+        ("dead_rows", "5000000"),
+    ):
+        levels = [each.level for each in findings_of(safe | {name: value}, "durable")]
+        assert levels == [Level.WARN], name
+
+
+def test_the_doctor_recounts_when_asked(driver):
+    assert "counts" not in {each.name for each in do(driver, Check(deep=True))}
+    shared_server().ask(f"INSERT INTO {schema(driver)}.counts VALUES ('q', 'held', 3, 0)")
+    assert "counts" in {each.name for each in do(driver, Check(deep=True))}
+
+
+def test_counts_are_the_same_before_and_after_they_are_added_up(driver):
+    enqueue(driver, "a", "b")
+    settle(driver, claim(driver)[0])
+    before = do(driver, ListQueues()).items
+    do(driver, Sweep())
+    ((left,),) = shared_server().ask(f"SELECT count(*) FROM {schema(driver)}.count_changes")
+
+    assert left == 0
+    assert do(driver, ListQueues()).items == before
+    assert before[0].counts == {State.WAITING: 2, State.SUCCEEDED: 1}
+
+
+def test_people_read_jobs_in_sql(driver):
+    enqueue(driver, "a", payload=b'{"to":"me"}', fields={"user_id": 62}, tags=("x",))
+    lease = claim(driver, 2)[1]
+    settle(driver, lease, Outcome.COMPLETE, result=b'"sent"')
+
+    ((payload, user, tags, state, ended),) = shared_server().ask(
+        f"SELECT payload::json ->> 'to', fields ->> 'user_id', tags::text, state, ended "
+        f"FROM {schema(driver)}.job_view WHERE fields ->> 'user_id' = '62'"
+    )
+
+    assert (payload, user, tags, state) == ("me", "62", '["x"]', "succeeded")
+    assert abs((datetime.now(UTC) - ended).total_seconds()) < 60
+
+
+def test_people_may_add_columns_that_are_filled_from_fields(driver):
+    table = f"{schema(driver)}.jobs"
+    shared_server().ask(
+        f"ALTER TABLE {table} ADD COLUMN user_id bigint GENERATED ALWAYS AS "
+        f"(((extras::json -> 'fields') ->> 'user_id')::bigint) STORED"
+    )
+    enqueue(driver, "a", fields={"user_id": 62})
+    enqueue(driver, "b", "c", fields={"user_id": 7})
+    settle(driver, claim(driver, 2)[1])
+
+    rows = shared_server().ask(f"SELECT user_id, count(*) FROM {table} GROUP BY 1 ORDER BY 1")
+    assert rows == [(7, 2), (62, 1), (None, 1)]
+
+
+def test_events_are_read_in_order_and_none_is_missed(driver):
+    """Transactions end in another order than they drew their numbers; a reader never notices."""
+    stop = threading.Event()
+    seen = []
+
+    def follow():
+        last = 0
+        while True:
+            done = stop.is_set()
+            for event in do(driver, EventsAfter(seq=last, limit=7)):
+                assert event.seq > last
+                seen.append(event.seq)
+                last = event.seq
+            if done and not do(driver, EventsAfter(seq=last, limit=1)):
+                return
+
+    def act(number):
+        for turn in range(25):
+            enqueue(driver, f"e-{number}-{turn}")
+            do(driver, Cancel(filter=Filter(ids=(f"e-{number}-{turn}",)), author=str(number)))
+
+    reader = threading.Thread(target=follow)
+    writers = [threading.Thread(target=act, args=(number,)) for number in range(6)]
+    for thread in (reader, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join(60)
+    stop.set()
+    reader.join(60)
+
+    numbers = shared_server().ask(f"SELECT seq FROM {schema(driver)}.events ORDER BY seq")
+    assert [number for (number,) in numbers] == seen
+    assert len(seen) == 150
+
+
+def test_a_json_payload_that_is_none_does_not_spoil_the_view(driver):
+    enqueue(driver, "odd", payload=b"\xff\x00", content_type="application/x-raw")
+    rows = shared_server().ask(f"SELECT id, payload FROM {schema(driver)}.job_view ORDER BY id")
+    assert rows[-1] == ("odd", None)
