@@ -97,6 +97,29 @@ def test_middleware_sees_and_may_change_every_job(new_app, face):
         assert face(app, "get", job_id).headers == {"stamp": "yes"}
 
 
+def test_middleware_that_writes_into_a_job_changes_no_other(new_app, face):
+    class Count(Middleware):
+        def __init__(self):
+            self.seen = 0
+
+        def on_enqueue(self, job):
+            self.seen += 1
+            job.headers[f"seen-{self.seen}"] = "yes"
+            job.fields[f"seen-{self.seen}"] = self.seen
+            return job
+
+    app = new_app(middleware=[Count()])
+
+    @app.task
+    def work() -> None: ...
+
+    face(work, "enqueue")
+    second = face(app, "get", face(work, "enqueue").id)
+
+    assert second.headers == {"seen-2": "yes"}
+    assert second.fields == {"seen-2": 2}
+
+
 # -- many ------------------------------------------------------------------------------------------
 
 

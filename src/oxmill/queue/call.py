@@ -34,7 +34,7 @@ class Caller(Protocol[R_co]):
         ...
 
 
-class Call(msgspec.Struct, Generic[R_co], frozen=True):
+class Call(msgspec.Struct, Generic[R_co], frozen=True, gc=False):
     """One call of a task as a value: for `enqueue_many`, `load`, `cron` and `every`.
 
     Its arguments are checked and written; each enqueue of it makes a job of its own.

@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from oxmill.errors import WrongContext
 from oxmill.model.job import NewJob
 from oxmill.queue.enqueueing import Receipt, enqueue_jobs, store_one
@@ -59,8 +61,11 @@ class Client:
 
     def admit(self, job: NewJob) -> NewJob:
         """The job as the hooks leave it."""
-        for hook in self.on_enqueue:
-            job = hook(job)
+        if self.on_enqueue:
+            # Jobs of one task share what they have in common: a hook may spoil only its own copy.
+            job = replace(job, fields=dict(job.fields), headers=dict(job.headers))
+            for hook in self.on_enqueue:
+                job = hook(job)
         return job
 
     def blocking(self, form: str, talk: Callable[[Driver], Talk[T]], connection: Any = None) -> T:

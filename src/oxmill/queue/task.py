@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from functools import update_wrapper
 from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
+from msgspec.structs import replace
+
 from oxmill.errors import BadConfig
 from oxmill.model.job import Job as Record
 from oxmill.model.job import NewJob
@@ -98,17 +100,17 @@ class BaseTask(Generic[P, R_co]):
         """The call as the store takes it. An id among the options goes before `job_id`."""
         options = self.options
         payload, proof = self._codec.pack(args, kwargs)
-        terms = self._terms
+        job = replace(self._template, id=options.id or job_id, payload=payload)
         if options.unique is not None:
             text = given_key(options.unique, self.name, args, kwargs)
             if text is None:
                 arguments = self._codec.complete(proof)
                 text = argument_key(options.unique, self.name, arguments, CANONICAL)
-            terms = {**terms, "unique": unique_key(options.unique, text)}
+            job = replace(job, unique=unique_key(options.unique, text))
         context = CURRENT.get(None)
         if context is not None:
-            terms = {**terms, "headers": {PARENT: context.id, **options.headers}}
-        return NewJob(id=options.id or job_id, payload=payload, **terms)
+            job = replace(job, headers={PARENT: context.id, **options.headers})
+        return job
 
     def handle(self, receipt: Receipt) -> Job[R_co]:
         """The handle of a job just enqueued."""
@@ -133,7 +135,8 @@ class BaseTask(Generic[P, R_co]):
 
     def _take(self, options: TaskOptions) -> None:
         self.options = options
-        self._terms = terms(self.name, options)
+        self._template = NewJob(id="", payload=b"", **terms(self.name, options))
+        """What all its jobs have in common."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
