@@ -1,6 +1,6 @@
--- Jobs go out under a new lease. To be prepared with their seqs in place of the `?`: an UPDATE of
--- one table by a list of keys takes half the time of one that joins, and MariaDB 10.11 has crashed
--- when such a join met a deadlock.
+-- Jobs go out under a new lease. To be prepared with their seqs in place of the `?`: an UPDATE that
+-- joins makes a temporary table on disk, and MariaDB 10.11 fails or crashes when a deadlock comes
+-- in its way.
 -- Parameters: nonce, worker, lease.
 UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     state = 'running',
