@@ -3,16 +3,16 @@
 import psycopg
 import pytest
 from asking import SECOND, do, enqueue, job
-from private_postgres import FAST, Server
+from private_postgres import schema_url
 
 from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.drivers.postgres.floors import Floors
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue
 
-GONE = 60_000
+GONE = 20_000
 ROWS = """
-INSERT INTO oxmill.jobs (
+INSERT INTO jobs (
     seq, place, id, due_at, enqueued_at, priority, max_attempts, crash_limit, queue, task, state,
     payload
 )
@@ -22,25 +22,19 @@ FROM generate_series(1, $MANY) AS n
 
 
 @pytest.fixture
-def held():
+def held(postgres_server):
     """A store with many jobs claimed while a transaction is open that began before."""
-    server = Server(autovacuum="off", **FAST).start()
-    try:
-        yield from fill(server)
-    finally:
-        server.stop()
-
-
-def fill(server):
-    driver = open_postgres(server.url, doorbell=False)
+    driver = open_postgres(schema_url(), doorbell=False)
+    schema = driver.url.partition("schema=")[2]
     enqueue(driver, "first", queue="other")
-    with server.client() as client, psycopg.connect(server.url) as old:
-        client.execute("DELETE FROM oxmill.jobs")
+    with postgres_server.client() as client, psycopg.connect(postgres_server.url) as old:
+        client.execute(f"SET search_path = {schema}")
+        client.execute("DELETE FROM jobs")
         client.execute(ROWS.replace("$MANY", str(GONE + 2_000)))
-        client.execute(f"SELECT setval('oxmill.numbers', {GONE + 2_000})")
+        client.execute(f"SELECT setval('numbers', {GONE + 2_000})")
         old.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        old.execute("SELECT count(*) FROM oxmill.jobs")
-        client.execute(f"UPDATE oxmill.jobs SET state = 'succeeded' WHERE seq <= {GONE}")
+        old.execute(f"SELECT count(*) FROM {schema}.jobs")
+        client.execute(f"UPDATE jobs SET state = 'succeeded' WHERE seq <= {GONE}")
         yield driver
     driver.close()
 

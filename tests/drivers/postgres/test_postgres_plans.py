@@ -40,7 +40,7 @@ FROM generate_series(1, $MANY) AS n
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def big():
     """A server with two million jobs, filled while it had no indexes."""
     settings = FAST | {"autovacuum": "off", "shared_buffers": "512MB", "max_wal_size": "8GB"}
@@ -67,13 +67,11 @@ def big():
     server.stop()
 
 
-@pytest.fixture(params=["unknown", "known"])
-def seen(big, request):
-    """A driver, and what its server plans; before and after it has statistics about its tables."""
-    if request.param == "known":
-        big.ask("ANALYZE")
+@contextmanager
+def watched(server):
+    """A driver, and what its server plans."""
     options = "%20".join(f"-c%20{name}={value}" for name, value in PLANS.items())
-    driver = open_postgres(f"{big.url}?pool=1&options={options}", doorbell=False)
+    driver = open_postgres(f"{server.url}?pool=1&options={options}", doorbell=False)
     do(driver, Get(ids=("none",)))
     plans = []
     link = driver.transport._pool.take()
@@ -119,8 +117,19 @@ def check(plans, most=2_000):
     assert looked, "nothing was planned: is auto_explain there?"
 
 
-def test_the_hot_path_goes_through_indexes(seen, big):
-    driver, watching = seen
+def test_every_step_goes_through_an_index(big):
+    """Before the server has statistics about its tables, and after."""
+    for statistics in (False, True):
+        if statistics:
+            big.ask("ANALYZE")
+        with watched(big) as (driver, watching):
+            hot_path(driver, watching)
+            upkeep(driver, watching)
+            looking(driver, watching)
+            steering(driver, watching, f"new-{statistics}")
+
+
+def hot_path(driver, watching):
     with watching() as plans:
         leases = claim(driver, 50, nonce=11)
         check(plans)
@@ -148,8 +157,7 @@ def test_the_hot_path_goes_through_indexes(seen, big):
         check(plans)
 
 
-def test_upkeep_goes_through_indexes(seen):
-    driver, watching = seen
+def upkeep(driver, watching):
     with watching() as plans:
         claim(driver, 5, nonce=21, lease=1)
         do(driver, Sweep())
@@ -160,8 +168,7 @@ def test_upkeep_goes_through_indexes(seen):
         check(plans)
 
 
-def test_looking_goes_through_indexes(seen):
-    driver, watching = seen
+def looking(driver, watching):
     with watching() as plans:
         do(driver, Get(ids=("job-1", "job-2")))
         do(driver, ListQueues())
@@ -170,9 +177,7 @@ def test_looking_goes_through_indexes(seen):
         check(plans, most=30_000)
 
 
-def test_enqueueing_and_steering_by_id_go_through_indexes(seen):
-    driver, watching = seen
-    name = f"new-{id(seen)}"
+def steering(driver, watching, name):
     do(driver, Enqueue(jobs=(job(name),)))
     with watching() as plans:
         do(driver, Enqueue(jobs=(job(name), job(f"{name}-2", fields={"a": 1}))))

@@ -72,7 +72,11 @@ class Taking(Shortcut[Claimed]):
             texts += [
                 statement(name, asked | {"place": place, "queue": queue}) for place, queue in places
             ]
-        texts += [statement("claim_take", asked), statement("claim_taken", {})]
+        before, _, after = statement("claim_grant", asked).partition(b"?)")
+        words = {"before": before.decode(), "after": f"){after.decode()}"}
+        texts.append(statement("claim_choose", asked))
+        texts.append(statement("claim_words", words))
+        texts += [statement(name, {}) for name in ("claim_prepare", "claim_execute", "claim_taken")]
         if len(places) == 1:
             texts.append(statement("claim_count_one", {"queue": self._queues[0]}))
         else:

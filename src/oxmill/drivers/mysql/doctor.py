@@ -137,7 +137,7 @@ def _binlog(facts: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _shape(facts: Mapping[str, str], bounds: Bounds) -> Iterator[Finding]:
-    wanted = max(bounds.payload_bytes, bounds.result_bytes * 4 // 3) + _SLACK
+    wanted = max(bounds.payload_bytes, bounds.result_bytes) + _SLACK
     packet = int(facts.get("max_allowed_packet", wanted))
     if packet < wanted:
         yield Finding(

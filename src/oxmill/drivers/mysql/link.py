@@ -20,6 +20,7 @@ from oxmill.drivers.mysql.wire import read_results
 SETTINGS: Final = (
     b"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
     b"SET SESSION innodb_lock_wait_timeout = 5, lock_wait_timeout = 10, autocommit = 1",
+    b"SET SESSION group_concat_max_len = 1048576",
     b"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     b"SELECT @@max_allowed_packet",
 )

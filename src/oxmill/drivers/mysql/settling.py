@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
-from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.model.bounds import Bounds
@@ -72,16 +71,17 @@ class Completing(Shortcut[tuple[Settled, ...]]):
         gone = self._habit.gone
         asked = {
             "items": json_text(map(_row, items)),
-            "ids": json_text(map(_id, items)),
             "many": len(items),
             "kept": 0 if gone else len(items),
             "gone": int(gone),
             "usual": _USUAL,
         }
-        with_results = any(item.result is not None for item in items)
-        kept = "complete_results" if with_results else "complete_plain"
-        names = ("complete_check", "complete_gone" if gone else kept, "complete_count")
-        return [*(statement(name, asked) for name in names), statement("complete_told", {})]
+        return [
+            statement("complete_check", asked),
+            *(_gone(items) if gone else _kept(items)),
+            statement("complete_count", asked),
+            statement("complete_told", {}),
+        ]
 
     def answer(self, results: Sequence[Result]) -> tuple[Settled, ...] | None:
         """All won, if they were plain."""
@@ -102,6 +102,17 @@ def _id(item: Settlement) -> str:
 
 
 def _row(item: Settlement) -> tuple[Any, ...]:
-    token, result = item.token, item.result
-    text = None if result is None else b64encode(result).decode()
-    return (item.id, token.attempt, stored_nonce(token.nonce), text)
+    return (item.id, item.token.attempt, stored_nonce(item.token.nonce))
+
+
+def _gone(items: Sequence[Settlement]) -> Iterator[bytes]:
+    yield statement("complete_gone", {"ids": json_text(map(_id, items))})
+
+
+def _kept(items: Sequence[Settlement]) -> Iterator[bytes]:
+    plain = [item.id for item in items if item.result is None]
+    if plain:
+        yield statement("complete_plain", {"ids": json_text(plain)})
+    yield from many(
+        "complete_result", [(item.result, item.id) for item in items if item.result is not None]
+    )

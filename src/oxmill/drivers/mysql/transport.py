@@ -91,16 +91,24 @@ class MysqlTransport:
 
     def close(self) -> None:
         """Finish what was accepted, then let go of all connections."""
+        self._start_anew_after_a_fork()
         with self._guard:
             threads, self._threads = self._threads, None
-        if threads is not None and os.getpid() == self._pid:
+        if threads is not None:
             threads.shutdown(wait=True)
         self._pool.close()
 
+    def _start_anew_after_a_fork(self) -> None:
+        """The parent's threads are not here, and one of them may have held the lock."""
+        if os.getpid() != self._pid:
+            self._pid = os.getpid()
+            self._guard = threading.Lock()
+            self._threads = None
+
     def _executor(self) -> ThreadPoolExecutor:
+        self._start_anew_after_a_fork()
         with self._guard:
-            if self._threads is None or os.getpid() != self._pid:
-                self._pid = os.getpid()
+            if self._threads is None:
                 self._threads = ThreadPoolExecutor(self._place.pool, "oxmill-mysql")
             return self._threads
 
@@ -108,6 +116,7 @@ class MysqlTransport:
 
     def _install(self) -> None:
         """Install or migrate the schema at first use."""
+        self._start_anew_after_a_fork()
         with self._guard:
             if not self._installed:
                 self._on_link(lambda link: migrate(link, self._place))

@@ -27,8 +27,9 @@ from oxmill.drivers.postgres.statements import statement
 from oxmill.store.bells import LocalBell, LocalDoorbell
 
 _log: Final = logging.getLogger("oxmill.postgres")
-_CALM: Final = 0.01
-"""Seconds between two notifications of one process, at least."""
+_CALM: Final = 0.002, 0.05
+"""Seconds between two notifications of one process, at least: the longer it rings without a break,
+the more goes out together."""
 _QUIET: Final = 15.0
 """Seconds of silence after which the connection is asked for a sign of life."""
 _ECHO: Final = 3.0
@@ -194,7 +195,7 @@ class PostgresDoorbell(LocalDoorbell):
         self._pass_on(link, deaf=not heard)
 
     def _pass_on(self, link: Link, *, deaf: bool) -> None:
-        spoken = 0.0
+        spoken, calm = 0.0, _CALM[0]
         while not self._closed:
             self._sleep(link, _DEAF if deaf else _QUIET)
             self._hear(link)
@@ -207,7 +208,8 @@ class PostgresDoorbell(LocalDoorbell):
                 self._notify(link, "".join(outgoing) if len(outgoing) <= _MOST else _ALL)
                 spoken = time.monotonic()
                 with self._state:
-                    self._state.wait_for(lambda: self._closed, _CALM)
+                    self._state.wait_for(lambda: self._closed, calm)
+                    calm = min(2 * calm, _CALM[1]) if self._outgoing else _CALM[0]
             elif now - spoken > _QUIET:
                 link.say("SELECT 1")
                 spoken = now

@@ -19,7 +19,7 @@ from oxmill.drivers.sql.steps import Rows
 _MOMENT: Final = 1.0
 """Seconds for which a floor holds."""
 _LONG: Final = 3_000
-"""Entries read beyond the jobs granted that make a way long: about a millisecond."""
+"""Entries read beyond the jobs granted that make a way long."""
 
 _QUEUE, _PRIORITY, _PLACE = 2, 6, 15
 

@@ -1,7 +1,7 @@
 """Performs plans on a PostgreSQL server: each in the caller's thread, or in one of ours for callers
 on an event loop.
 
-A thread hop costs no more than the library's own async connections, and a call that was begun is
+A thread hop costs about what the library's own async connections cost, and a call that was begun is
 always ended: a caller that goes away leaves a plan that is done, or that was never begun.
 """
 

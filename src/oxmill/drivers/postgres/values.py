@@ -1,5 +1,5 @@
 """Parameters as psycopg sends them. A whole column of a batch travels as one binary array: packing
-it here takes a quarter of the time that the library's own lists take, or less."""
+it here takes a third of the CPU that the library's own lists take, or less."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 -- Locks the jobs to be completed, and finds whether all of them are plain successes under a valid
 -- token: running, without a unique key to give back, of one queue, and to be kept for a while or,
 -- if `gone` is asked for, not at all; then they must have no history, fields or tags either.
--- Parameters: items, a JSON array of id, attempt, nonce and result; many, how many; gone; usual,
+-- Parameters: items, a JSON array of id, attempt and nonce; many, how many; gone; usual,
 -- how long successes are kept in queues without settings.
 SELECT
     COUNT(*) = :many

@@ -1,0 +1,3 @@
+-- The best of the jobs at the heads of the lines, locked.
+-- Parameters: heads, as SQL.
+SELECT GROUP_CONCAT(head.seq) INTO @oxmill_chosen FROM (:heads) AS head;

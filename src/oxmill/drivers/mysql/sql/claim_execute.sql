@@ -1,0 +1,2 @@
+-- Runs it.
+EXECUTE oxmill_grant;

@@ -1,0 +1,2 @@
+-- Makes a statement of it.
+PREPARE oxmill_grant FROM @oxmill_words;
