@@ -8,6 +8,7 @@ from oxmill.drivers.mysql.address import parse
 from oxmill.drivers.mysql.borrowing import MysqlBorrowing
 from oxmill.drivers.mysql.claiming import MysqlClaiming
 from oxmill.drivers.mysql.doctor import Mode
+from oxmill.drivers.mysql.doorbell import MysqlDoorbell
 from oxmill.drivers.mysql.housekeeping import MysqlHousekeeping
 from oxmill.drivers.mysql.installing import MysqlInstalling
 from oxmill.drivers.mysql.settling import MysqlSettling
@@ -18,7 +19,7 @@ from oxmill.drivers.sql.scheduling import SqlScheduling
 from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
-from oxmill.store.bells import LocalDoorbell, SilentDoorbell
+from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 
@@ -34,12 +35,14 @@ def open_mysql(
     """A store in one database. Nothing is touched before the first use, which installs or migrates
     it. The server's clock decides, unless a test gives another.
 
-    There is no doorbell between processes here: workers look for work, often while looks are cheap.
+    Nobody tells one process what another has written: each that listens looks for it by itself.
     """
     place = parse(url)
     able = Capability.MANY_PROCESSES | Capability.SQL
     if mode != "volatile":
         able |= Capability.DURABLE
+    if doorbell:
+        able |= Capability.DOORBELL
     if clock is not None:
         able |= Capability.VIRTUAL_TIME
     transport = MysqlTransport(place, clock)
@@ -56,7 +59,7 @@ def open_mysql(
         inspecting=SqlInspecting(bounds),
         housekeeping=MysqlHousekeeping(),
         transport=transport,
-        doorbell=LocalDoorbell() if doorbell else SilentDoorbell(),
+        doorbell=MysqlDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,
         borrowing=MysqlBorrowing(place, clock, transport),
     )

@@ -1,0 +1,113 @@
+"""The doorbell between processes: while someone listens, one light look after the other.
+
+MySQL tells nobody that something was written. One thread per process asks for what was written last,
+which costs a fraction of a claim however many bells there are, and wakes everybody if that differs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from oxmill.drivers.mysql.address import Place
+from oxmill.drivers.mysql.faults import FAULTS
+from oxmill.drivers.mysql.link import Link
+from oxmill.drivers.mysql.statements import statement
+from oxmill.store.bells import LocalBell, LocalDoorbell
+
+_log: Final = logging.getLogger("oxmill.mysql")
+
+LOOK: Final = 0.03
+"""Seconds between two looks."""
+LINGER: Final = 5.0
+"""Seconds for which the looks go on after the last bell was closed."""
+_AGAIN: Final = 0.2, 5.0
+"""The shortest and the longest wait before a new connection."""
+
+
+class MysqlDoorbell(LocalDoorbell):
+    """Wakes listeners of this process at once, and those of others after their next look."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self._place = place
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._pid = os.getpid()
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def listen(self, topics: Iterable[str]) -> LocalBell:
+        """A bell for these topics; it may also ring for others."""
+        if os.getpid() != self._pid:  # the thread and the bells are the parent's
+            LocalDoorbell.__init__(self)
+            self._start_anew()
+        bell = super().listen(topics)
+        with self._guard:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(
+                    target=self._serve, name="oxmill-mysql-bell", daemon=True
+                )
+                self._thread.start()
+        return bell
+
+    def close(self) -> None:
+        """Let go of the connection and the thread; bells still open only time out."""
+        if os.getpid() != self._pid:
+            return
+        self._stop.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(self._place.timeout)
+
+    # --- the thread ----------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        wait = _AGAIN[0]
+        while not self._stop.is_set():
+            begun = time.monotonic()
+            try:
+                if not self._watch():
+                    return
+            except FAULTS as fault:
+                if time.monotonic() - begun > _AGAIN[1]:
+                    wait = _AGAIN[0]
+                _log.info("the doorbell's connection broke (%s); workers look by themselves", fault)
+            self._stop.wait(wait * random.uniform(0.5, 1))  # noqa: S311 - only spreads load
+            wait = min(2 * wait, _AGAIN[1])
+
+    def _watch(self) -> bool:
+        """Look until nobody listens any more, which is the answer `False`."""
+        link = Link(self._place)
+        look = [statement("last_change", {})]
+        seen: object = None  # what came before the first look may have been missed: ring for it
+        busy = time.monotonic()
+        try:
+            while not self._stop.is_set():
+                ((rows, _, _),) = link.send(look)
+                if rows != seen:
+                    seen = rows
+                    self.ring_all()
+                if self.listeners:
+                    busy = time.monotonic()
+                elif time.monotonic() - busy > LINGER and self._dismissed():
+                    return False
+                self._stop.wait(LOOK)
+        finally:
+            link.leave()
+        return False
+
+    def _dismissed(self) -> bool:
+        """Whether the thread may go, because nobody listens any more."""
+        with self._guard:
+            if self.listeners:
+                return False
+            self._thread = None
+            return True

@@ -1,0 +1,139 @@
+"""Listeners learn what other processes have written, without asking for jobs."""
+
+import os
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from private_mysql import shared_server
+
+from oxmill.drivers.mysql import doorbell as module
+from oxmill.drivers.mysql.driver import open_mysql
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.store.doorbell import work
+
+
+@contextmanager
+def opened(url):
+    driver = open_mysql(url)
+    try:
+        yield driver
+    finally:
+        driver.close()
+
+
+@pytest.fixture
+def url():
+    return shared_server().database()
+
+
+def enqueue(driver, job_id):
+    job = NewJob(id=job_id, queue="q", task="t", payload=b"{}")
+    driver.run(driver.enqueueing.enqueue(Enqueue(jobs=(job,))))
+
+
+def calm(bell):
+    """Wait until what came before was heard."""
+    while bell.wait(0.3):
+        pass
+
+
+def looking():
+    return [each for each in threading.enumerate() if each.name == "oxmill-mysql-bell"]
+
+
+def test_a_listener_hears_of_what_another_writes(url):
+    with opened(url) as here, opened(url) as there, here.doorbell.listen([work("q")]) as bell:
+        enqueue(there, "first")
+        calm(bell)
+
+        for number in range(5):
+            enqueue(there, f"job-{number}")
+            assert bell.wait(5)
+            calm(bell)
+
+
+def test_what_was_numbered_first_and_committed_last_is_heard_of(url):
+    with opened(url) as here, opened(url) as there:
+        enqueue(there, "first")
+        with (
+            shared_server().client(url.rpartition("/")[2]) as late,
+            late.cursor() as cursor,
+            here.doorbell.listen([work("q")]) as bell,
+        ):
+            cursor.execute("START TRANSACTION")
+            cursor.execute("INSERT INTO oxmill_changes (queue, waiting) VALUES ('x', 0)")
+            enqueue(there, "second")
+            calm(bell)
+
+            cursor.execute("COMMIT")
+
+            assert bell.wait(5)
+
+
+def test_a_lost_connection_is_made_up_for(url, monkeypatch):
+    monkeypatch.setattr(module, "_AGAIN", (0.05, 0.1))
+    server = shared_server()
+    with opened(url) as here, opened(url) as there, here.doorbell.listen([work("q")]) as bell:
+        enqueue(there, "first")
+        calm(bell)
+        database = url.rpartition("/")[2]
+        sessions = server.ask(
+            f"SELECT id FROM information_schema.processlist WHERE db = '{database}'"
+        )
+        for (session,) in sessions:
+            server.ask(f"KILL {session}")
+
+        enqueue(there, "second")
+
+        assert bell.wait(5)
+
+
+def test_nobody_looks_where_nobody_listens(url, monkeypatch):
+    monkeypatch.setattr(module, "LINGER", 0.1)
+    with opened(url) as here:
+        enqueue(here, "first")
+        before = len(looking())
+        with here.doorbell.listen([work("q")]):
+            assert len(looking()) == before + 1
+
+        deadline = time.monotonic() + 10
+        while len(looking()) > before and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+        assert len(looking()) == before
+        with here.doorbell.listen([work("q")]) as bell, opened(url) as there:
+            calm(bell)
+            enqueue(there, "second")
+            assert bell.wait(5)
+
+
+def test_a_closed_doorbell_leaves_no_thread(url):
+    before = len(looking())
+    with opened(url) as here:
+        bell = here.doorbell.listen([work("q")])
+        assert len(looking()) == before + 1
+
+    assert len(looking()) == before
+    assert not bell.wait(0)
+
+
+def test_a_forked_child_listens_for_itself(url):
+    with opened(url) as here, opened(url) as there:
+        enqueue(there, "first")
+        with here.doorbell.listen([work("q")]) as bell:
+            calm(bell)
+            ready, go = os.pipe()
+            child = os.fork()
+            if child == 0:
+                own = here.doorbell.listen([work("q")])
+                calm(own)
+                os.write(go, b".")
+                os._exit(0 if own.wait(10) else 1)
+            assert os.read(ready, 1) == b"."
+
+            enqueue(there, "second")
+
+            assert os.waitpid(child, 0)[1] == 0
+            assert bell.wait(5)
