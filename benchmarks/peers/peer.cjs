@@ -54,8 +54,7 @@ async function watch(peer) {
   console.log(`ready ${await peer.left()}`);
   for (;;) {
     await sleep(LOOK_MS);
-    const looked = seconds();
-    if (!(await peer.left())) return { empty_at: looked };
+    if (!(await peer.left())) return { empty_at: seconds() };
   }
 }
 

@@ -28,6 +28,8 @@ LINGER: Final = 5.0
 """Seconds for which the looks go on after the last bell was closed."""
 _AGAIN: Final = 0.2, 5.0
 """The shortest and the longest wait before a new connection."""
+_CONFIRMED: Final = 1.0
+"""Seconds that a new listener waits for the first look."""
 
 
 class MysqlDoorbell(LocalDoorbell):
@@ -42,10 +44,17 @@ class MysqlDoorbell(LocalDoorbell):
         self._pid = os.getpid()
         self._guard = threading.Lock()
         self._stop = threading.Event()
+        self._looked = threading.Event()
+        self._missed = False
+        """Whether something may have been written while nobody looked."""
         self._thread: threading.Thread | None = None
 
     def listen(self, topics: Iterable[str]) -> LocalBell:
-        """A bell for these topics; it may also ring for others."""
+        """A bell for these topics; it may also ring for others.
+
+        Returns once there was a look, so that nothing written later is missed. If there was none
+        within a moment, everybody is woken by the first.
+        """
         if os.getpid() != self._pid:  # the thread and the bells are the parent's
             LocalDoorbell.__init__(self)
             self._start_anew()
@@ -56,6 +65,8 @@ class MysqlDoorbell(LocalDoorbell):
                     target=self._serve, name="oxmill-mysql-bell", daemon=True
                 )
                 self._thread.start()
+        if not self._looked.wait(_CONFIRMED):
+            self._missed = True
         return bell
 
     def close(self) -> None:
@@ -79,6 +90,8 @@ class MysqlDoorbell(LocalDoorbell):
             except FAULTS as fault:
                 if time.monotonic() - begun > _AGAIN[1]:
                     wait = _AGAIN[0]
+                self._missed = True
+                self._looked.clear()
                 _log.info("the doorbell's connection broke (%s); workers look by themselves", fault)
             self._stop.wait(wait * random.uniform(0.5, 1))  # noqa: S311 - only spreads load
             wait = min(2 * wait, _AGAIN[1])
@@ -87,14 +100,16 @@ class MysqlDoorbell(LocalDoorbell):
         """Look until nobody listens any more, which is the answer `False`."""
         link = Link(self._place)
         look = [statement("last_change", {})]
-        seen: object = None  # what came before the first look may have been missed: ring for it
+        seen: object = None
         busy = time.monotonic()
         try:
             while not self._stop.is_set():
                 ((rows, _, _),) = link.send(look)
-                if rows != seen:
-                    seen = rows
+                first, changed, seen = seen is None, rows != seen, rows
+                missed, self._missed = self._missed, False
+                if missed or (changed and not first):
                     self.ring_all()
+                self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()
                 elif time.monotonic() - busy > LINGER and self._dismissed():
@@ -110,4 +125,5 @@ class MysqlDoorbell(LocalDoorbell):
             if self.listeners:
                 return False
             self._thread = None
+            self._looked.clear()
             return True
