@@ -21,7 +21,7 @@ class Cluster:
                 "--cluster-enabled",
                 "yes",
                 "--cluster-node-timeout",
-                "3000",
+                "1500",
                 *options,
                 port=free_port(10_000),  # its bus is 10,000 above
             )

@@ -92,7 +92,10 @@ class Load:
             if self.stop.is_set():
                 return
             job_id = f"{name}-{number}-{time.monotonic_ns()}"
-            answer = eventually(lambda job_id=job_id: enqueue(self.driver, job_id)[0])
+            # Leases lapse while a primary is away; that must not use up the crashes of a job.
+            answer = eventually(
+                lambda job_id=job_id: enqueue(self.driver, job_id, crash_limit=1_000)[0]
+            )
             if answer.verdict in {Verdict.CREATED, Verdict.DUPLICATE}:
                 self.times[job_id] = time.monotonic()
                 self.acknowledged.append(job_id)
