@@ -269,7 +269,8 @@ def events_page():
 def stores_page():
     """What each store can do."""
     with tempfile.TemporaryDirectory() as folder:
-        urls = ("memory://", f"sqlite:///{folder}/jobs.db", "redis://localhost")
+        servers = ("redis://localhost", "postgresql://localhost/jobs", "mysql://localhost/jobs")
+        urls = ("memory://", f"sqlite:///{folder}/jobs.db", *servers)
         stores = [connect(url) for url in urls]  # none is reached before its first use
         docs = field_docs(Capability)
         rows = [
@@ -288,8 +289,8 @@ def stores_page():
         "All stores keep the same promises; what goes beyond them is declared as a capability.",
         table(("capability", "meaning", *names), rows),
         (
-            "Redis, which Valkey shares, is a preview. PostgreSQL and MySQL are planned; their URLs are "
-            "refused with a message that says so."
+            "Redis (which Valkey shares), PostgreSQL and MySQL (which MariaDB shares) are previews. MySQL "
+            "itself was never tested, only MariaDB."
         ),
     ]
 

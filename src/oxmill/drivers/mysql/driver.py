@@ -38,7 +38,7 @@ def open_mysql(
     Nobody tells one process what another has written: each that listens looks for it by itself.
     """
     place = parse(url)
-    able = Capability.MANY_PROCESSES | Capability.SQL
+    able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:

@@ -43,7 +43,7 @@ def open_postgres(
     A `clock` replaces the server's own: for tests only.
     """
     address = parse(url)
-    able = Capability.MANY_PROCESSES | Capability.SQL
+    able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:

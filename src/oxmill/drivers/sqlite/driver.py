@@ -46,7 +46,8 @@ def open_sqlite(
     process; in `volatile`, neither is promised.
     """
     place = Place(_absolute(path), mode)
-    able = Capability.VIRTUAL_TIME | Capability.MANY_PROCESSES | Capability.SQL
+    able = Capability.VIRTUAL_TIME | Capability.MANY_PROCESSES
+    able |= Capability.SQL | Capability.CALLER_TRANSACTION
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:
