@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ class JoinPolicy(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a child that fails does to its join."""
+    """What a join does that can no longer be met."""
 
     CANCEL = "cancel"
-    """The join fails and the siblings are cancelled."""
+    """It fails; what it still waits for is cancelled, unless somebody else waits for it too."""
     IGNORE = "ignore"
+    """It fires when all have ended; failures are left out."""
     COLLECT = "collect"
+    """It fires when all have ended; failures are given along."""
 
 
 class Join(Value, frozen=True):
@@ -37,19 +40,46 @@ class Join(Value, frozen=True):
     quorum: int = 0
     on_failure: OnFailure = OnFailure.CANCEL
     deadline: Micros | None = None
+    """Counted from the moment the job begins to wait."""
+
+
+class NewFlow(Value, frozen=True):
+    """A flow as asked for. The id is made by the caller, so that an enqueue may be repeated."""
+
+    id: str
+    name: str
+    state: Mapping[str, bytes] = {}
+    """Its shared state at the start."""
+    fields: Mapping[str, str | int] = {}
+    """Business attributes that people search by."""
+    keep: Micros | None = None
+    """How long to keep it and its jobs once it has ended; `None` is a day, or 30 if it failed."""
 
 
 class FlowStep(Value, frozen=True):
-    """What a settlement does to its flow, in the same atomic step."""
+    """What a completion does to its flow, in the same atomic step."""
 
     merge: Mapping[str, bytes] = {}
     """Fields written into the flow's shared state."""
+    then: tuple[NewJob, ...] = ()
+    """Next steps, made in the same flow."""
     spawn: tuple[NewJob, ...] = ()
-    """Children to make; the settled job is held until `join` fires, then runs again as `resume`."""
+    """Children to make."""
+    publish: str | None = None
+    """Children that were staged before under this name belong to `spawn` too."""
     join: Join = Join()
     resume: str | None = None
-    then: NewJob | None = None
-    """The next step of a pipeline."""
+    """If given, the job does not end: it is held until `join` over its children fires, then runs
+    again as this continuation. Without children it waits in line again at once."""
+
+
+class FlowStatus(StrEnum):
+    """How a flow as a whole is doing."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    """A job failed or was cancelled that nobody waited for."""
 
 
 class FlowInfo(Value, frozen=True):
@@ -57,7 +87,30 @@ class FlowInfo(Value, frozen=True):
 
     id: str
     name: str
+    status: FlowStatus
     started_at: Micros
     ended_at: Micros | None
     state: Mapping[str, bytes]
-    counts: Mapping[str, int]
+    fields: Mapping[str, str | int]
+    counts: Mapping[State, int]
+    """Jobs by state; states with none are left out."""
+
+
+class ListFlows(Value, frozen=True):
+    """A page of flows that match everything given, the newest first."""
+
+    ids: tuple[str, ...] = ()
+    name: str | None = None
+    status: FlowStatus | None = None
+    fields: Mapping[str, str | int] = {}
+    limit: int = 50
+    after: str | None = None
+    """The cursor of the page before."""
+
+
+class Flows(Value, frozen=True):
+    """One page. `next` is the cursor of the following one; `None` at the end."""
+
+    items: tuple[FlowInfo, ...]
+    now: Micros
+    next: str | None = None

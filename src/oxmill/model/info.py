@@ -15,6 +15,22 @@ class ListQueues(Value, frozen=True):
     """These queues, or all that have jobs, settings or rules."""
 
     queues: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    """Also tell about the gates of these groups, and of the queue itself, in each queue."""
+
+
+class GateInfo(Value, frozen=True):
+    """The numbers of the gates of one queue, or of one group in it, now."""
+
+    group: str | None
+    """`None` for the queue itself."""
+    running: int
+    room: int | None = None
+    """Starts that its rate allows now; `None` if it has none."""
+    opens_at: Micros | None = None
+    """When its rate or `RateLimited` lets the next job start, if that is later than now."""
+    waiting: int | None = None
+    """Jobs of the group in line, as far as that is cheap to know."""
 
 
 class QueueInfo(Value, frozen=True):
@@ -31,6 +47,8 @@ class QueueInfo(Value, frozen=True):
     """When the job at the head of the line was enqueued."""
     rules: tuple[Rule, ...]
     settings: QueueSettings
+    gates: tuple[GateInfo, ...] = ()
+    """What was asked about: the queue's own first, then each group's."""
 
 
 class Queues(Value, frozen=True):
@@ -38,6 +56,10 @@ class Queues(Value, frozen=True):
 
     items: tuple[QueueInfo, ...]
     now: Micros
+    rules: tuple[Rule, ...] = ()
+    """Rules on tasks, groups and fields, at most 1,000, if groups were asked about."""
+    opens: tuple[Micros, ...] = ()
+    """For each of these rules that is a throttle, when it lets the next job start; 0 for now."""
 
 
 class WorkerInfo(Value, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from oxmill.model.flow import Join
+from oxmill.model.flow import Join, NewFlow
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -47,9 +47,13 @@ class NewJob(Value, frozen=True, gc=False):
     unique: UniqueKey | None = None
     flow: str | None = None
     parent: str | None = None
+    """The job that spawned it and waits for it."""
     after: tuple[str, ...] = ()
-    """Held until the join over these jobs fires."""
+    """Held until the join over these jobs of its flow fires."""
     join: Join | None = None
+    """How `after` is joined; `None` is the default join."""
+    reads: tuple[str, ...] | None = None
+    """The fields of the flow's state that its lease comes with; `None` for none."""
 
 
 class Verdict(StrEnum):
@@ -70,6 +74,12 @@ class Enqueue(Value, frozen=True):
     """A batch of jobs, all or nothing."""
 
     jobs: tuple[NewJob, ...]
+    flow: NewFlow | None = None
+    """The flow that all these jobs belong to. It is made unless it is there."""
+    stage: str | None = None
+    """Hold these jobs until this stage is published."""
+    publish: str | None = None
+    """Publish this stage: what was staged under it, before or with this batch, will run."""
 
 
 class Enqueued(Value, frozen=True, gc=False):
@@ -103,6 +113,12 @@ class LeasedJob(Value, frozen=True, gc=False):
     progress: bytes | None
     """What the last run saved with its renewals; a new run may go on from there."""
     unique: str | None
+    resume: str | None = None
+    """The continuation that runs now, because the children of an earlier run have ended."""
+    joined: tuple[str, ...] = ()
+    """Those children, in the order in which they were spawned."""
+    flow_state: Mapping[str, bytes] | None = None
+    """The fields of the flow's state that the job reads, as far as they are there."""
 
 
 class Reason(StrEnum):
@@ -117,6 +133,16 @@ class Reason(StrEnum):
     """An exception that is not to be tried again."""
     RERUN = "rerun"
     """Held until the live job of its unique key has ended."""
+    STAGED = "staged"
+    """Held until its stage is published."""
+    CHILDREN = "children"
+    """Held until the children it spawned have ended."""
+    DEPENDENCY = "dependency"
+    """A job it waited for failed or was cancelled."""
+    DEADLINE = "deadline"
+    """The jobs it waited for had not ended in time."""
+    SIBLING = "sibling"
+    """Cancelled because the only job that waited for it needs it no longer."""
 
 
 class Attempt(Value, frozen=True):
@@ -168,5 +194,10 @@ class Job(Value, frozen=True):
     unique: str | None = None
     flow: str | None = None
     parent: str | None = None
+    after: tuple[str, ...] = ()
+    """The jobs it waited for before it first ran. Only `get` fills it."""
+    joined: tuple[str, ...] = ()
+    """The children it spawned last. Only `get` fills it."""
+    resume: str | None = None
     history: tuple[Attempt, ...] = ()
     """Every attempt, oldest first. Only `get` fills it."""

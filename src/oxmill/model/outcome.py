@@ -56,6 +56,17 @@ class Snooze(Signal):
         self.delay = delay
 
 
+class RateLimited(Signal):
+    """Somebody upstream asks to wait: close the gate of the job's group for this time, or that of
+    its queue if it has no group or if `scope` says so. The job keeps its place in line and uses up
+    no attempt."""
+
+    def __init__(self, retry_after: Span, *, scope: Literal["group", "queue"] = "group") -> None:
+        super().__init__(f"rate limited for {retry_after}")
+        self.retry_after = retry_after
+        self.scope = scope
+
+
 class Cancel(Signal):
     """End the job as cancelled, with a reason, without another try."""
 

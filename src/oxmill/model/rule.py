@@ -24,6 +24,7 @@ class Scope(StrEnum):
     TASK = "task"
     GROUP = "group"
     FIELD = "field"
+    """The target is `name=value`."""
 
 
 class RuleKey(Value, frozen=True):
@@ -44,7 +45,7 @@ class Rule(Value, frozen=True):
     author: str = ""
     expires_at: Micros | None = None
     rate: str | None = None
-    """For a throttle, such as `10/s`."""
+    """For a throttle, such as `10/s`; as in a queue's settings."""
     set_at: Micros = 0
     """Written by the store."""
 

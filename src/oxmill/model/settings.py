@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from oxmill.model.value import Micros, Value
@@ -19,10 +20,15 @@ class QueueSettings(Value, frozen=True):
     concurrency: int | None = None
     """Jobs running at once over all workers."""
     rate: str | None = None
-    """Starts per time, such as `100/s`."""
+    """Starts per time over all workers, such as `100/s`, `10/10s` or `5/min burst 2`."""
     group_concurrency: int | None = None
+    """Jobs of one group running at once."""
     group_rate: str | None = None
+    """Starts per time of each group."""
+    group_weights: Mapping[str, int] = {}
+    """Jobs that a group is given per turn; 1 unless named here."""
     ordered_groups: bool = False
+    """One job of a group at a time, strictly in order."""
     ageing: Micros | None = None
     """Waiting this long improves the priority by one."""
 
@@ -34,6 +40,7 @@ class QueueSettings(Value, frozen=True):
             or self.rate is not None
             or self.group_concurrency is not None
             or self.group_rate is not None
+            or bool(self.group_weights)
             or self.ordered_groups
             or self.ageing is not None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from oxmill.model.flow import FlowStep
+from oxmill.model.rule import Scope
 from oxmill.model.state import State
 from oxmill.model.token import Token
 from oxmill.model.value import Micros, Value
@@ -50,9 +51,13 @@ class Settlement(Value, frozen=True):
     result: bytes | None = None
     error: Failure | None = None
     delay: Micros = 0
-    """For retry and snooze."""
+    """For retry and snooze, and for how long a release closes a gate."""
     reason: str | None = None
+    closes: Scope | None = None
+    """With a release: close the job's group in its queue (or its queue, also if it has no group)
+    for `delay`."""
     flow: FlowStep | None = None
+    """With a completion: what happens to the flow in the same step."""
 
 
 class Settle(Value, frozen=True):
@@ -79,3 +84,5 @@ class Settled(Value, frozen=True, gc=False):
     ruling: Ruling
     state: State | None
     queue: str | None = None
+    gained: tuple[str, ...] = ()
+    """Queues in which other jobs may start because of it."""

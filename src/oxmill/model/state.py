@@ -82,7 +82,7 @@ TRANSITIONS: dict[Change, tuple[frozenset[State | None], frozenset[State]]] = {
     ),
     Change.REDRIVE: (
         frozenset({State.FAILED, State.CANCELLED}),
-        frozenset({State.WAITING}),
+        frozenset({State.HELD, State.WAITING}),
     ),
 }
 """change → (states it may start from, states it may lead to); `None` is "no such job yet"."""

@@ -13,10 +13,12 @@ from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, RuleKind, Scope
 from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
+from oxmill.rules.rate import rate
 from oxmill.store.capabilities import Capability
 
 _MAX_MICROS = 2**53
 """Moments and lengths of time stay below this: exact in every store's numbers, until year 2255."""
+_MAX_WEIGHT = 1_000
 
 
 def check_name(kind: str, name: str, limit: int) -> None:
@@ -212,6 +214,14 @@ def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
             )
         if key.scope is not Scope.QUEUE or key.kind is RuleKind.THROTTLE:
             need(able, Capability.SCOPED_RULES, "throttles and rules on tasks, groups and fields")
+        if key.scope is Scope.FIELD and not key.target.partition("=")[1]:
+            raise BadInput(f"a rule on a field names it like 'user_id=62', not {key.target!r}")
+    for rule in request.set:
+        if rule.kind is not RuleKind.THROTTLE:
+            continue
+        if rule.rate is None:
+            raise BadInput(f"a throttle on {rule.scope} {rule.target!r} needs a rate, like '10/s'")
+        rate(rule.rate)
 
 
 def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> None:
@@ -220,8 +230,24 @@ def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> No
     settings = request.settings
     if min(settings.keep_succeeded, settings.keep_failed, settings.keep_cancelled) < 0:
         raise BadInput(f"queue {request.queue!r}: retention cannot be negative")
-    if settings.limits:
-        need(able, Capability.LIMITS, "concurrency, rate and group limits")
+    if not settings.limits:
+        return
+    need(able, Capability.LIMITS, "concurrency, rate and group limits")
+    for text in (settings.rate, settings.group_rate):
+        if text is not None:
+            rate(text)
+    numbers = (settings.concurrency, settings.group_concurrency, settings.ageing)
+    if any(number is not None and number < 1 for number in numbers):
+        raise BadInput(
+            f"queue {request.queue!r}: concurrency, group_concurrency and ageing must be at least 1; "
+            f"to stop a queue, pause it"
+        )
+    for group, weight in settings.group_weights.items():
+        check_name("group name", group, bounds.name_bytes)
+        if not 1 <= weight <= _MAX_WEIGHT:
+            raise BadInput(
+                f"the weight of group {group!r} must be 1 to {_MAX_WEIGHT}, not {weight}"
+            )
 
 
 def need(able: Capability, wanted: Capability, what: str) -> None:

@@ -27,7 +27,7 @@ CHART = {
     Change.CANCEL: {(H, CANCELLED), (S, CANCELLED), (W, CANCELLED), (R, CANCELLED)},
     Change.EXPIRE: {(H, CANCELLED), (S, CANCELLED), (W, CANCELLED)},
     Change.POSTPONE: {(S, S), (S, W), (W, S), (W, W)},
-    Change.REDRIVE: {(FAILED, W), (CANCELLED, W)},
+    Change.REDRIVE: {(FAILED, W), (CANCELLED, W), (FAILED, H), (CANCELLED, H)},
 }
 """Every arrow, drawn out."""
 

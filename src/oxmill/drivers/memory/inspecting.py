@@ -7,6 +7,8 @@ from itertools import islice
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
+from oxmill.errors import NotSupported
+from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -53,6 +55,10 @@ class MemoryInspecting:
     def queues(self, request: ListQueues) -> Steps[Queues]:
         """Counts by state, totals, rules and settings."""
         return (yield from ask(Call(lambda: _queues(self._world, request))))
+
+    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+        """A keyset page of flows, newest first."""
+        raise NotSupported("this store does not support flows yet; see the capability table")
 
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002

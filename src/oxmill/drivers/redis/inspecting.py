@@ -13,6 +13,8 @@ from oxmill.drivers.redis.record import STATES, pack_id, recorded
 from oxmill.drivers.redis.script import GET, QUEUES, WORKERS
 from oxmill.drivers.redis.seeking import AT_ONCE
 from oxmill.drivers.redis.space import Space
+from oxmill.errors import NotSupported
+from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -80,6 +82,10 @@ class RedisInspecting:
                 if request.queues or any(map(_worth_telling, row))
             )
         return Queues(items=tuple(items), now=now)
+
+    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+        """A keyset page of flows, newest first."""
+        raise NotSupported("this store does not support flows yet; see the capability table")
 
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002

@@ -11,7 +11,9 @@ from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.searching import BEGINNING, page_of
 from oxmill.drivers.sql.steps import NOW, Rows, Statement, operation
+from oxmill.errors import NotSupported
 from oxmill.model.bounds import Bounds
+from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -91,6 +93,10 @@ class SqlInspecting:
             for name in sorted(names)
         }
         return Queues(items=tuple(_counted(infos, tallies)), now=now)
+
+    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+        """A keyset page of flows, newest first."""
+        raise NotSupported("this store does not support flows yet; see the capability table")
 
     @operation("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002 - it asks for all

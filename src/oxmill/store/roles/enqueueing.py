@@ -18,5 +18,9 @@ class Enqueueing(Protocol):
         is a `DUPLICATE` of itself; with other content it is an `ID_CONFLICT`. Unique keys are
         judged one job after the other within the batch. If any answer is `CONFLICT` or
         `ID_CONFLICT`, nothing of the batch is stored, and the answers say which are to blame.
+
+        Jobs of a flow come with it. A job with `after` is held until its join fires: jobs named
+        there must be of the same flow and come earlier in the batch or be there. Jobs that are
+        staged are held until their stage is published; publishing is one step, whatever the number.
         """
         ...

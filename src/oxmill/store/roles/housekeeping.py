@@ -14,12 +14,14 @@ class Housekeeping(Protocol):
 
     def sweep(self, request: Sweep, /) -> Plan[Swept]:
         """Do for all queues what a claim does for its own: take back lapsed leases, let due jobs
-        into the line, end expired ones, drop ended rules. A lease granted later than now (the
+        into the line, end expired ones, drop ended rules, go on with what ends of jobs of flows have set
+        off, and fail or fire joins past their deadline. A lease granted later than now (the
         store's clock was stepped back) is cut to its full length from now."""
         ...
 
     def prune(self, request: Prune, /) -> Plan[Pruned]:
-        """Delete ended jobs past their retention, with all that belongs to them."""
+        """Delete ended jobs and flows past their retention, with all that belongs to them, and
+        stages that nobody published within a day."""
         ...
 
     def beat(self, request: Beat, /) -> Plan[Beaten]:

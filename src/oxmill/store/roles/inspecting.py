@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import Event, EventsAfter, ListQueues, ListWorkers, Queues, Workers
 from oxmill.model.job import Job
 from oxmill.model.query import Find, Get, Page
@@ -24,6 +25,10 @@ class Inspecting(Protocol):
 
     def queues(self, request: ListQueues, /) -> Plan[Queues]:
         """Counts by state, totals, rules and settings; counts agree with a recount."""
+        ...
+
+    def flows(self, request: ListFlows, /) -> Plan[Flows]:
+        """A keyset page of flows, newest first, each with its state and its jobs by state."""
         ...
 
     def workers(self, request: ListWorkers, /) -> Plan[Workers]:

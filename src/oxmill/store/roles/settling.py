@@ -26,6 +26,13 @@ class Settling(Protocol):
         the line, if 0). release → waiting at its old place. A job asked to stop that is retried,
         snoozed or released ends as cancelled instead; one that completes or fails keeps that end.
 
+        A release that `closes` a gate keeps it closed for `delay`, and longer if it was to be closed
+        for longer. In ordered groups a retry or snooze keeps its place, and closes the group.
+
+        A completion of a job of a flow merges fields, makes the next steps, or makes children and
+        holds the job until they have ended (`resume`), all in this step. A job that ends closes the
+        edges of those that wait for it; joins fire or fail by that (decision 0070).
+
         An error or a reason that is too long or is not text is cut or replaced, never refused.
 
         A job that ends gives back its unique key and frees the job held behind it. An ended job

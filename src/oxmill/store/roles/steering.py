@@ -17,8 +17,9 @@ class Steering(Protocol):
     """
 
     def put_rules(self, request: PutRules, /) -> Plan[RulesPut]:
-        """Once this returns, no claim that starts later gives a job of a closed queue. Lifting a
-        pause does not lift a block. Rules end by themselves at `expires_at`."""
+        """Once this returns, no claim that starts later gives a job that a pause or block covers, or
+        more than a throttle lets through. Lifting a pause does not lift a block. Rules end by
+        themselves at `expires_at`. Jobs kept back by a rule that ends are back in their places."""
         ...
 
     def put_settings(self, request: PutSettings, /) -> Plan[None]:
@@ -33,7 +34,8 @@ class Steering(Protocol):
     def redrive(self, request: Redrive, /) -> Plan[Steered]:
         """Failed and cancelled jobs wait again, behind the line, with no failures, crashes, result
         or error, and without an expiry; the attempt number goes on, so old tokens stay stale.
-        History is kept."""
+        History is kept. A job with upstreams in a flow is held again until those that did not succeed
+        have ended once more; a flow that had ended goes on."""
         ...
 
     def edit(self, request: Edit, /) -> Plan[Steered]:
