@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from hiredis import Reader
 from redis.exceptions import AuthenticationError, InvalidResponse, ResponseError
@@ -57,7 +57,7 @@ class Wire(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def open(cls, target: Target, address: Address) -> Wire:
+    async def open(cls, target: Target, address: Address) -> Self:
         """Connect and greet, within the time-outs of the target."""
         options = target.options
         wire = cls(options["socket_timeout"])
