@@ -38,21 +38,50 @@ class MemorySettling:
 
 
 def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
-    """Each on its own; what they set off comes last, and the last answer names who gained by it."""
+    """Each on its own; what they do to their flows comes after that, and what that sets off last.
+
+    A job that comes again sees all that was asked before. The last answer names who gained.
+    """
     world.book.forget_news()
-    answers = [_judge(world, item) for item in request.items]
+    answers: list[Settled] = []
+    stepping: dict[str, tuple[int, Settlement]] = {}
+    seen: set[str] = set()
+    for item in request.items:
+        if item.id in seen:
+            _take_steps(world, stepping, answers)
+            seen.clear()
+        seen.add(item.id)
+        answers.append(_judge(world, item, stepping, len(answers)))
+    _take_steps(world, stepping, answers)
     ripple(world)
     if gained := world.book.take_gained():
         answers[-1] = msgspec.structs.replace(answers[-1], gained=gained)
     return tuple(answers)
 
 
-def _judge(world: World, item: Settlement) -> Settled:
+def _take_steps(
+    world: World, stepping: dict[str, tuple[int, Settlement]], answers: list[Settled]
+) -> None:
+    for nth, item in stepping.values():
+        record = world.jobs[item.id]
+        assert item.flow is not None  # noqa: S101 - that is why it is here
+        step(world, record, item.flow)
+        if record.state is State.RUNNING:
+            record.result = item.result
+            world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+        answers[nth] = msgspec.structs.replace(answers[nth], state=record.state)
+    stepping.clear()
+
+
+def _judge(
+    world: World, item: Settlement, stepping: dict[str, tuple[int, Settlement]], nth: int
+) -> Settled:
     record = world.jobs.get(item.id)
     if record is None:
         return Settled(id=item.id, ruling=Ruling.GONE, state=None)
     if held_by(world, record, item.token):
-        _apply(world, record, item)
+        if not _apply(world, record, item):
+            stepping[item.id] = (nth, item)
         ruling = Ruling.WON
     elif record.token == item.token and record.last_outcome == item.outcome:
         ruling = Ruling.WON
@@ -61,7 +90,8 @@ def _judge(world: World, item: Settlement) -> Settled:
     return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue)
 
 
-def _apply(world: World, record: Record, item: Settlement) -> None:
+def _apply(world: World, record: Record, item: Settlement) -> bool:
+    """The lease ends. False if the job is still to do something to its flow."""
     error = clip(item.error, world.bounds.error_bytes)
     world.finish_attempt(record, item.outcome, error)
     if error is not None:
@@ -70,13 +100,13 @@ def _apply(world: World, record: Record, item: Settlement) -> None:
         record.failures += 1
     goes_on = item.flow is not None and item.flow.resume is not None
     if item.flow is not None and not (goes_on and record.cancel_requested):
-        step(world, record, item.flow)
-    if record.state is State.RUNNING:
-        _leave_running(world, record, item, goes_on=goes_on)
+        return False
+    _leave_running(world, record, item, goes_on=goes_on)
+    return True
 
 
 def _leave_running(world: World, record: Record, item: Settlement, *, goes_on: bool) -> None:
-    """The end or the way back of a job that is not held for its children by now."""
+    """The end or the way back of a job that does nothing to its flow."""
     now = world.clock()
     given = storable(item.reason, world.bounds.error_bytes)
     match item.outcome:
