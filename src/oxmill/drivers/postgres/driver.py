@@ -63,8 +63,10 @@ def open_postgres(
         settling=PostgresSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
-        inspecting=SqlInspecting(bounds),
-        housekeeping=SqlHousekeeping(after_sweep=Statement("fold_counts", {"most": _FOLDED})),
+        inspecting=SqlInspecting(bounds, able),
+        housekeeping=SqlHousekeeping(
+            bounds, able, after_sweep=Statement("fold_counts", {"most": _FOLDED})
+        ),
         transport=transport,
         doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from oxmill.drivers.sql.flow_rows import IN_FLOW, Ripple
 from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
 from oxmill.drivers.sql.steps import Draw, Many, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -33,6 +34,8 @@ class Changes:
         self.tally = Tally()
         self.gained: dict[str, None] = {}
         """Queues that have gained waiting jobs."""
+        self.news: list[Standing | Ripple] = []
+        """Jobs of flows that have ended, and what else was set off in flows, in order."""
         self._settings = settings
         self._changed: dict[int, Standing] = {}
         self._joining: dict[int, Standing] = {}
@@ -84,6 +87,21 @@ class Changes:
             )
         job.last_outcome = outcome
 
+    def pause_attempt(self, job: Standing) -> None:
+        """The newest attempt has ended well, but the job goes on: so it must be recorded."""
+        self._attempts.append(
+            (
+                job.seq,
+                job.attempt,
+                job.worker or "",
+                job.claimed_at or 0,
+                self.now,
+                Outcome.COMPLETE.value,
+                None,
+            )
+        )
+        job.last_outcome = Outcome.COMPLETE.value
+
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""
         self.tally.add(job.queue, job.state, -1)
@@ -94,6 +112,10 @@ class Changes:
         if state is State.FAILED:
             self.tell("failed", job.id, detail=reason or "")
         self._pass_key_on(job)
+        if job.keep == IN_FLOW:
+            self.news.append(job)
+            self.touch(job)
+            return
         keep = self._keep(job)
         job.prune_at = self.now + keep
         if keep == 0:
@@ -154,8 +176,12 @@ def delete(jobs: Iterable[Standing]) -> Steps[None]:
     jobs = list(jobs)
     if not jobs:
         return
-    # A job that was claimed once and has not lapsed has no recorded attempts.
-    past = [job.seq for job in jobs if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE]
+    # A job that was claimed once, has not lapsed and has no children has no recorded attempts.
+    past = [
+        job.seq
+        for job in jobs
+        if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE or job.keep == IN_FLOW
+    ]
     found = [row for job in jobs if job.extras for row in labels(extras_in(job.extras), job.seq)]
     if past:
         yield from ask(Statement("drop_attempts", {"jobs": json_text(past)}))

@@ -8,7 +8,11 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
+from oxmill.drivers.sql.flow_reading import leased_in_flows
+from oxmill.drivers.sql.flow_rows import Ripple
+from oxmill.drivers.sql.rippling import spread
 from oxmill.drivers.sql.rows import (
+    Standing,
     extras_in,
     json_text,
     leased,
@@ -19,6 +23,7 @@ from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
 from oxmill.drivers.sql.uniques import load_keys
+from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
@@ -51,7 +56,7 @@ class SqlClaiming:
         yield from _grant(rows, request, now)
         until = now + request.lease
         return Claimed(
-            jobs=leased(rows, request.nonce),
+            jobs=(yield from leased_in_flows(leased(rows, request.nonce))),
             now=now,
             until=until,
             next_due=None if len(rows) == request.limit else _next_due(opened, rows, until),
@@ -80,7 +85,8 @@ class SqlClaiming:
         ]
         rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)}))
         yield from _grant(rows, request, now)
-        return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
+        jobs = yield from leased_in_flows(leased(rows, request.nonce))
+        return Claimed(jobs=jobs, now=now, until=now + request.lease)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -99,8 +105,12 @@ class SqlClaiming:
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
             return horizons
+        bound = self._bounds.cleanup_jobs
+        news: list[Standing | Ripple] = []
         for each in reached:
-            yield from tend(each, now, self._bounds.cleanup_jobs)
+            news += (yield from tend(each, now, bound)).news
+        if news:
+            yield from spread(Web(now), news, bound)
         return (yield from look_ahead(queues, now))
 
     def _check_lease(self, lease: Micros) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.steps import Many, Rows, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -64,7 +65,11 @@ class _Completed:
 def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
     """Settle those of the items that are plain successes under a valid token; the answers by id.
     No id may come twice."""
-    asked = [item for item in items if item.outcome is Outcome.COMPLETE and item.error is None]
+    asked = [
+        item
+        for item in items
+        if item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+    ]
     if not asked:
         return {}
     ids = json_text([item.id for item in asked])
@@ -81,6 +86,8 @@ def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settle
         job_id, seq, queue, attempt, nonce, keep, labelled = lease
         if attempt != item.token.attempt or nonce != stored_nonce(item.token.nonce):
             continue
+        if keep == IN_FLOW:
+            continue  # somebody may wait for it
         if keep is None:
             keep = settings.get(queue, usual).keep_succeeded
         if keep == 0 and (labelled or attempt > 1):

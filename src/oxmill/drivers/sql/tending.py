@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.flow_rows import Ripple
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -47,6 +48,8 @@ class Tended:
     ended: list[str] = field(default_factory=list)
     gained: dict[str, None] = field(default_factory=dict)
     """Queues that have gained waiting jobs."""
+    news: list[Standing | Ripple] = field(default_factory=list)
+    """What it has set off in flows."""
 
 
 def look_ahead(queues: list[str], now: Micros) -> Steps[list[Horizon]]:
@@ -90,6 +93,7 @@ def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
             done.gained[job.queue] = None
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news
 
 
 def _lapse_one(changes: Changes, job: Standing) -> None:
@@ -130,3 +134,4 @@ def expire(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
         done.ended.append(job.id)
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news
