@@ -94,7 +94,8 @@ def fire(web: Web, job: Standing, node: Node, *, in_line: bool = False) -> None:
 
 def give_up(web: Web, job: Standing, node: Node) -> None:
     """What a join does at its deadline."""
-    if not node.waiting or node.deadline_at is None or node.deadline_at > web.now:
+    late = node.deadline_at is not None and node.deadline_at <= web.now
+    if not node.waiting or not late or job.state is not State.HELD:
         return
     if overdue(join_in(node.wait_join)) is Turnout.FIRE:
         fire(web, job, node)
