@@ -44,6 +44,7 @@ def open_postgres(
     """
     address = parse(url)
     able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
+    able |= Capability.FLOWS
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:

@@ -66,13 +66,13 @@ def _take_steps(web: Web, steps: Sequence[Step]) -> Steps[None]:
     yield from web.load(name for job in made for name in (job.id, *job.after))
     yield from web.load_stages(step.publish for _, _, step in steps if step.publish is not None)
     yield from web.begin((*(job for job, _, _ in steps), *_reused(web, steps)))
-    merged = [
-        (web.nodes[job.id].flow, name, value)
+    merged = {
+        (web.nodes[job.id].flow, name): value
         for job, _, step in steps
         for name, value in step.merge.items()
-    ]
+    }
     if merged:
-        yield from ask(Many("put_state", merged))
+        yield from ask(Many("put_state", [(*key, merged[key]) for key in sorted(merged)]))
     fresh = [job for job in dict.fromkeys(each.id for each in made) if job not in web.jobs]
     numbers = iter((yield from ask(Draw(len(fresh)))) if fresh else ())
     for job, item, step in steps:
