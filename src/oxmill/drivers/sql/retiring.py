@@ -47,8 +47,9 @@ def retire(web: Web, limit: int, bound: int) -> Steps[tuple[int, bool]]:
 
     At most `limit` jobs: gives how many went, and whether more are left.
     """
-    flows = yield from ask(Statement("old_flows", {"now": web.now, "most": limit + 1}))
-    stages = yield from ask(Statement("old_stages", {"before": web.now - DAY, "most": limit + 1}))
+    asked = {"now": web.now, "before": web.now - DAY, "most": limit + 1}
+    flows = yield from ask(Statement("old_flows", asked, locks=True))
+    stages = yield from ask(Statement("old_stages", asked, locks=True))
     gone, left = 0, False
     for (flow,) in flows:
         n, all_gone = yield from _delete(web, "jobs_of_flow", flow, limit - gone, bound)
