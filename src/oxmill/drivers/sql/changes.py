@@ -58,14 +58,18 @@ class Changes:
         """Something about the job has changed."""
         self._changed[job.seq] = job
 
-    def line_up(self, job: Standing, due_at: Micros) -> None:
-        """To the end of the line, or among the scheduled if it is not due yet."""
+    def line_up(self, job: Standing, due_at: Micros, place: int | None = None) -> None:
+        """To the end of the line, or among the scheduled if it is not due yet. The place is drawn
+        when everything is written, unless the caller has drawn one."""
         job.due_at = due_at
         if due_at > self.now:
             self.move(job, State.SCHEDULED)
             return
         self.move(job, State.WAITING)
-        self._joining[job.seq] = job
+        if place is None:
+            self._joining[job.seq] = job
+        else:
+            job.place = place
         self.gained[job.queue] = None
 
     def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:

@@ -11,7 +11,7 @@ from oxmill.drivers.sql.reviving import revive
 from oxmill.drivers.sql.rippling import ripple
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.stepping import publish
-from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement
+from oxmill.drivers.sql.steps import NOW, Many, Statement
 from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
 from oxmill.model.flow import NewFlow
@@ -90,11 +90,11 @@ def _store(web: Web, request: Enqueue, flow: NewFlow, verdicts: Sequence[Verdict
     if new and flow.fields:
         yield from ask(Many("add_flow_fields", field_rows(flow)))
     stage = None if request.stage is None else _stage(web, request.stage, flow.id)
-    fresh = sum(verdict is Verdict.CREATED for verdict in verdicts)
-    numbers = iter((yield from ask(Draw(fresh))) if fresh else ())
+    # One for each new job and one to line it up; two for each that is staged again.
+    yield from web.draw(2 * len(request.jobs))
     for job, verdict in zip(request.jobs, verdicts, strict=True):
         if verdict is Verdict.CREATED:
-            create(web, job, next(numbers), stage)
+            create(web, job, stage)
         elif stage is not None:
             yield from _stage_again(web, stage, job)
 
@@ -139,8 +139,7 @@ def _stage_again(web: Web, stage: StageRow, job: NewJob) -> Steps[None]:
         node.stage = stage.name
         yield from revive(web, [(there, node)])
     if job.parent is not None:
-        (number,) = yield from ask(Draw(1))
-        node.member, node.member_no = stage.name, number
+        node.member, node.member_no = stage.name, next(web.numbers)
     web.put_node(node)
 
 

@@ -23,16 +23,16 @@ def flow_row(flow: NewFlow, now: Micros) -> tuple[Any, ...]:
     return (flow.id, flow.name, now, flow.keep, fields)
 
 
-def create(web: Web, job: NewJob, seq: int, stage: StageRow | None) -> Standing:
+def create(web: Web, job: NewJob, stage: StageRow | None) -> Standing:
     """A new job of a flow: held by its stage or for what it is after, or in line."""
     held = stage is not None and not stage.published
     due = due_of(job, web.now) <= web.now
     after = tuple(dict.fromkeys(job.after))
     state = State.HELD if held or after else State.WAITING if due else State.SCHEDULED
-    made = web.admit(job, seq, state, Reason.STAGED if held else None)
+    made = web.admit(job, state, Reason.STAGED if held else None)
     assert job.flow is not None  # noqa: S101 - only jobs of flows come here
     node = Node(
-        seq,
+        made.seq,
         job.id,
         job.flow,
         job.parent,
@@ -43,7 +43,7 @@ def create(web: Web, job: NewJob, seq: int, stage: StageRow | None) -> Standing:
     if stage is not None and held:
         node.stage, node.staged = stage.name, 1
     if stage is not None and job.parent is not None:
-        node.member, node.member_no = stage.name, seq
+        node.member, node.member_no = stage.name, made.seq
     web.put_node(node)
     web.enter(node)
     if after:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from oxmill.drivers.sql.flow_rows import Node, names_in
 from oxmill.drivers.sql.rows import Standing, json_text
-from oxmill.drivers.sql.steps import Draw, Many, Statement
+from oxmill.drivers.sql.steps import Many, Statement
 from oxmill.drivers.sql.weaving import start_afresh
 from oxmill.drivers.sql.web import Web
 from oxmill.model.state import State
@@ -15,8 +15,9 @@ from oxmill.store.plan import Steps, ask
 
 
 def revive(web: Web, jobs: Sequence[tuple[Standing, Node]]) -> Steps[None]:
-    """Behind the line, with fresh counts; then held again, if there is something to wait for."""
-    places = yield from ask(Draw(len(jobs)))
+    """Behind the line, with fresh counts; then held again, if there is something to wait for. The
+    caller has numbers at hand for their places."""
+    places = [next(web.numbers) for _ in jobs]
     rows = [(web.now, place, job.seq) for place, (job, _) in zip(places, jobs, strict=True)]
     yield from ask(Many("redrive_job", rows))
     for place, (job, _) in zip(places, jobs, strict=True):

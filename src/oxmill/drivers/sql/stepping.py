@@ -11,7 +11,7 @@ from oxmill.drivers.sql.flow_rows import IN_FLOW, Kind, Node, Ripple, join_text
 from oxmill.drivers.sql.reviving import revive
 from oxmill.drivers.sql.rippling import spread
 from oxmill.drivers.sql.rows import Standing, in_flow, json_text
-from oxmill.drivers.sql.steps import Draw, Many, Statement
+from oxmill.drivers.sql.steps import Many, Statement
 from oxmill.drivers.sql.weaving import arm, begin, let_go
 from oxmill.drivers.sql.web import Web
 from oxmill.model.flow import FlowStep, NewFlow
@@ -73,10 +73,11 @@ def _take_steps(web: Web, steps: Sequence[Step]) -> Steps[None]:
     }
     if merged:
         yield from ask(Many("put_state", [(*key, merged[key]) for key in sorted(merged)]))
-    fresh = [job for job in dict.fromkeys(each.id for each in made) if job not in web.jobs]
-    numbers = iter((yield from ask(Draw(len(fresh)))) if fresh else ())
+    # One for each new job and one to line it up, or to revive it; one for each parent that goes on.
+    going_on = sum(step.resume is not None for _, _, step in steps)
+    yield from web.draw(2 * len(made) + going_on)
     for job, item, step in steps:
-        yield from _take(web, job, item, step, numbers)
+        yield from _take(web, job, item, step)
 
 
 def _belong(web: Web, steps: Sequence[Step]) -> Steps[None]:
@@ -103,15 +104,13 @@ def _reused(web: Web, steps: Sequence[Step]) -> Iterator[Standing]:
         yield from (web.jobs[job.id] for job in step.spawn if job.id in web.jobs)
 
 
-def _take(
-    web: Web, job: Standing, item: Settlement, step: FlowStep, numbers: Iterator[int]
-) -> Steps[None]:
+def _take(web: Web, job: Standing, item: Settlement, step: FlowStep) -> Steps[None]:
     node = web.nodes[job.id]
     for new in step.then:
         if new.id not in web.jobs:
-            _make(web, node, new, None, numbers)
+            _make(web, node, new, None)
     staged = yield from _staged_for(step.publish, job.id)
-    yield from _spawn(web, node, step.spawn, numbers)
+    yield from _spawn(web, node, step.spawn)
     if step.publish is not None:
         publish(web, step.publish)
     if step.resume is None:
@@ -130,19 +129,19 @@ def _take(
     begin(web, job, node)
 
 
-def _make(web: Web, node: Node, new: NewJob, parent: str | None, numbers: Iterator[int]) -> None:
+def _make(web: Web, node: Node, new: NewJob, parent: str | None) -> None:
     mine = msgspec.structs.replace(new, flow=node.flow, parent=parent)
-    made = create(web, mine, next(numbers), None)
+    made = create(web, mine, None)
     if made.state is State.WAITING:
         web.gained.add(made.queue)
 
 
-def _spawn(web: Web, node: Node, children: Iterable[NewJob], numbers: Iterator[int]) -> Steps[None]:
+def _spawn(web: Web, node: Node, children: Iterable[NewJob]) -> Steps[None]:
     """New children, or those that are there: as they are if live or succeeded, else afresh."""
     for child in children:
         there, other = web.jobs.get(child.id), web.nodes.get(child.id)
         if there is None:
-            _make(web, node, child, node.id, numbers)
+            _make(web, node, child, node.id)
         elif other is not None and other.flow == node.flow:
             yield from _reuse(web, there, other)
 

@@ -6,7 +6,7 @@ edges are only believed once their dependents are locked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -16,7 +16,7 @@ from oxmill.drivers.sql.flow_rows import IN_FLOW, Node, Ripple, StageRow, nodes
 from oxmill.drivers.sql.intake import standing_of
 from oxmill.drivers.sql.ledger import Ledger
 from oxmill.drivers.sql.rows import Standing, json_text, standings
-from oxmill.drivers.sql.steps import Many, Overtaken, Statement
+from oxmill.drivers.sql.steps import Draw, Many, Overtaken, Statement
 from oxmill.drivers.sql.tally import Tally
 from oxmill.model.job import NewJob, Reason
 from oxmill.model.state import State
@@ -40,6 +40,9 @@ class Web:
         """Queues in which jobs began to wait because of flows."""
         self.ended: list[str] = []
         """Jobs of flows that ended."""
+        self.numbers: Iterator[int] = iter(())
+        """Numbers of arrival and places, for what is made and lined up in one go: drawn beforehand,
+        so that they are given out in the order in which things happen."""
         self._asked: set[str] = set()
         self._created: list[Row] = []
         self._tally = Tally()
@@ -85,6 +88,11 @@ class Web:
         stage = None if node.stage is None else self.stages.get(node.stage)
         return None if stage is None or stage.published else stage
 
+    def draw(self, n: int) -> Steps[None]:
+        """Have so many numbers at hand."""
+        if n:
+            self.numbers = iter((yield from ask(Draw(n))))
+
     # --- changing ----------------------------------------------------------------------------
 
     def begin(self, jobs: Iterable[Standing]) -> Steps[Changes]:
@@ -98,8 +106,9 @@ class Web:
         assert self._changes is not None  # noqa: S101 - every phase begins with `begin`
         return self._changes
 
-    def admit(self, job: NewJob, seq: int, state: State, reason: str | None) -> Standing:
-        """A new job of a flow."""
+    def admit(self, job: NewJob, state: State, reason: str | None) -> Standing:
+        """A new job of a flow, with the next number at hand."""
+        seq = next(self.numbers)
         kept = msgspec.structs.replace(job, keep=IN_FLOW)
         made = standing_of(kept, seq, self.now)
         made.state, made.reason = state, reason
@@ -125,7 +134,8 @@ class Web:
 
     def line_up(self, job: Standing) -> None:
         """A held job waits in line, or for its due time."""
-        self.changes.line_up(job, job.due_at)
+        due = job.due_at <= self.now
+        self.changes.line_up(job, job.due_at, next(self.numbers, None) if due else None)
         if job.state is State.WAITING:
             self.gained.add(job.queue)
 
@@ -186,6 +196,7 @@ class Web:
             news = self._changes.news
             yield from self._changes.write()
             self._changes = None
+            self.numbers = iter(())
         yield from self.write_rows()
         return news
 
