@@ -108,7 +108,7 @@ def test_a_task_a_group_or_a_field_is_paused_and_resumed(gated, send, face, on):
 
     assert face(gated.control, "pause", reason="why", author="ann", **on)
     assert not face(gated.control, "pause", reason="why", author="ann", **on)
-    assert gated.queue("mail").lease(10).payload == b"other"
+    assert gated.queue("mail").lease(10).data == b"other"
     assert gated.queue("mail").lease(10) is None
     assert face(gated.control, "resume", **on)
     assert not face(gated.control, "resume", **on)
