@@ -15,6 +15,8 @@ from oxmill.queue.call import Call
 from oxmill.queue.client import Client
 from oxmill.queue.control import Control
 from oxmill.queue.declaring import Declaring
+from oxmill.queue.draft import Draft, FlowOptions
+from oxmill.queue.flows import FlowBook
 from oxmill.queue.handle import Job
 from oxmill.queue.ids import IdSource
 from oxmill.queue.looking import Looking
@@ -67,6 +69,7 @@ class App(Declaring, Looking):
         Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
         Looking.__init__(self, client)
         self.control = Control(client)
+        self.flows = FlowBook(client)
 
     @property
     def driver(self) -> Driver:
@@ -111,6 +114,11 @@ class App(Declaring, Looking):
     def job(self, job_id: str) -> Job[Any]:
         """The handle of a job by its id. `task.job(id)` gives one that knows its result's type."""
         return Job(job_id, self._client, self.registry)
+
+    def flow(self, name: str, **options: Unpack[FlowOptions]) -> Draft:
+        """Jobs that depend on each other: `with app.flow("import") as f:` add them with `f.add`;
+        at the end of the block all of them are enqueued, or none. `async with` works as well."""
+        return Draft(name, self._client, options)
 
     def queue(self, name: str) -> Queue:
         """A queue as a plain work queue of bytes and leases."""

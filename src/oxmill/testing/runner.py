@@ -19,8 +19,9 @@ from oxmill.queue.registry import Registry
 from oxmill.queue.work import BYTES_TASK
 from oxmill.store.driver import Driver
 from oxmill.worker.execution import Execution
+from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
-from oxmill.worker.lanes.lane import AnyTask, Lane
+from oxmill.worker.lanes.lane import Body, Lane
 from oxmill.worker.lifespan import living
 from oxmill.worker.middleware import Lifespan, Middleware
 from oxmill.worker.runs import Run, Why
@@ -37,7 +38,7 @@ class TestLanes(Lanes):
 
     __test__ = False
 
-    def of(self, task: AnyTask) -> Lane:
+    def of(self, task: Body) -> Lane:
         """The lane that this task runs in."""
         return self._thread if task.options.pool == "process" else super().of(task)
 
@@ -62,6 +63,7 @@ class Runner:
         """Run what is due, and what that makes due, until nothing is left; how many runs."""
         lanes = TestLanes()
         execution = Execution(self._registry, lanes)
+        execution.flows = FlowStore(self._driver)
         execution.middleware = self._middleware
         execution.bounds = self._driver.bounds
         execution.chance = _middle

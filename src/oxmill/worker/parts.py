@@ -25,6 +25,7 @@ from oxmill.worker.claimer import Claimer
 from oxmill.worker.config import WorkerConfig
 from oxmill.worker.execution import Execution
 from oxmill.worker.executor import Executor
+from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
 from oxmill.worker.listener import Listener
 from oxmill.worker.messages import Hello
@@ -75,6 +76,7 @@ def assemble(
     bus, metrics = Bus(), Metrics()
     lanes = Lanes(config.slots, bus=bus, hello=hello, recycle=config.child_jobs)
     execution = Execution(registry, lanes, bus)
+    execution.flows = FlowStore(driver)
     execution.middleware, execution.bounds = tuple(extras.get("middleware", ())), driver.bounds
     settler = Settler(driver, config.lease, bus, metrics)
     executor = Executor(execution, settler, bus, metrics, config.patience / SECOND)

@@ -13,7 +13,7 @@ from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost, OutcomeDropped
 from oxmill.observe.metrics import Metrics
-from oxmill.rules.settle import unstorable
+from oxmill.rules.settle import goes_on, unstorable
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan, together
 
@@ -57,7 +57,7 @@ class Settler:
         self._waiting.append(settlement)
         if completing:
             self._completing.add((settlement.id, settlement.token))
-        if progress is not None and settlement.outcome in _GOES_ON:
+        if progress is not None and (settlement.outcome in _GOES_ON or goes_on(settlement)):
             self._progress[settlement.id] = Renewal(
                 id=settlement.id, token=settlement.token, progress=progress
             )
