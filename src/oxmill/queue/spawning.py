@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar, Unpack
 from msgspec.structs import replace
 
 from oxmill.errors import BadFlow, BadInput, ForeignNode
-from oxmill.model.flow import FlowStep, OnFailure
+from oxmill.model.flow import FlowStep, NewFlow, OnFailure
 from oxmill.model.job import LeasedJob, NewJob
 from oxmill.model.outcome import Signal
 from oxmill.queue.call import Call
@@ -71,9 +71,15 @@ def child_id(parent: str, spawn_round: int, number: int) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def stage_of(job: LeasedJob, step: FlowStep) -> str:
-    """The name under which children are staged that are too many for one step."""
-    return child_id(job.id, read_resume(step.resume or "").round, -1)
+def stage_of(job: LeasedJob) -> str:
+    """The name under which children are staged that are too many for one step: each attempt has its
+    own, so that what a dead one has staged is published by none but the one that follows it."""
+    return f"{job.id[:150]}.stage.{job.token.attempt}.{job.token.nonce:x}"
+
+
+def flow_of(job: LeasedJob) -> NewFlow:
+    """The flow that the job is in, or founds by spawning: then it has the job's own id."""
+    return NewFlow(id=job.flow or job.id, name=job.task)
 
 
 def _child(job: LeasedJob, client: Client, call: Call[Any], own_id: str) -> NewJob:
@@ -92,7 +98,7 @@ def _child(job: LeasedJob, client: Client, call: Call[Any], own_id: str) -> NewJ
         replace(
             new,
             id=new.id or own_id,
-            flow=job.flow,
+            flow=job.flow or job.id,
             parent=job.id,
             priority=new.priority or job.priority,
             headers={**headers, **new.headers},

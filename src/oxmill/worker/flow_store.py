@@ -13,7 +13,7 @@ from oxmill.model.settlement import Settlement
 from oxmill.queue.bulk import BATCH_JOBS, batches
 from oxmill.queue.gaps import GAPPED, read_gapped
 from oxmill.queue.inputs import Input, Inputs, as_input
-from oxmill.queue.spawning import stage_of
+from oxmill.queue.spawning import flow_of, stage_of
 from oxmill.queue.talk import Talk, ahold
 from oxmill.queue.trying import try_again
 from oxmill.store.driver import Driver
@@ -51,10 +51,11 @@ class FlowStore:
         step = settlement.flow
         if step is None or len(step.spawn) <= INLINE:
             return settlement
-        stage = stage_of(job, step)
+        stage, flow = stage_of(job), flow_of(job)
         most = min(BATCH_JOBS, self._driver.bounds.batch_jobs)
         for batch in batches(step.spawn, lambda child: len(child.payload), most):
-            await ahold(self._driver, self._stage(Enqueue(jobs=tuple(batch), stage=stage)))
+            request = Enqueue(jobs=tuple(batch), flow=flow, stage=stage)
+            await ahold(self._driver, self._stage(request))
         return replace(settlement, flow=replace(step, spawn=(), publish=stage))
 
     def _stage(self, request: Enqueue) -> Talk[None]:
