@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import merge
 from itertools import islice
 
 from oxmill.drivers.memory.record import LAPSE, Record
+from oxmill.drivers.memory.ripples import ripple
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.errors import BadInput
@@ -51,6 +52,7 @@ def _claim(world: World, request: Claim) -> Claimed:
     queues = tuple(dict.fromkeys(request.queues))
     for queue in queues:
         tidy(world, queue, now)
+    ripple(world)
     open_queues = [queue for queue in queues if not world.closed(queue, now)]
     ranked = merge(*(world.lines[queue] for queue in open_queues))
     startable = (world.jobs[key[2]] for key in ranked)
@@ -65,6 +67,7 @@ def _claim_ids(world: World, request: ClaimIds) -> Claimed:
     found = [world.jobs[i] for i in dict.fromkeys(request.ids) if i in world.jobs]
     for queue in dict.fromkeys(record.queue for record in found):
         tidy(world, queue, now)
+    ripple(world)
     chosen = [
         record
         for record in found
@@ -107,11 +110,15 @@ def _granted(
             world.let_key_go(record, now)
     full = isinstance(request, Claim) and len(chosen) == request.limit
     return Claimed(
-        jobs=tuple(record.leased() for record in chosen),
+        jobs=tuple(record.leased(_flow_state(world, record)) for record in chosen),
         now=now,
         until=until,
         next_due=None if full or queues is None else _next_due(world, queues),
     )
+
+
+def _flow_state(world: World, record: Record) -> Mapping[str, bytes]:
+    return {} if record.flow is None else world.book.flows[record.flow].state
 
 
 def _next_due(world: World, queues: list[str]) -> Micros | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from oxmill.drivers.memory.flows import Wait
+from oxmill.model.flow import Join
 from oxmill.model.job import Attempt, Job, LeasedJob, NewJob
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
@@ -64,6 +66,17 @@ class Record:
     """How the newest token's lease ended; `None` while it runs and after a redrive."""
     past: list[Attempt] = field(default_factory=list)
     """Attempts that have ended."""
+    flow: str | None = None
+    parent: str | None = None
+    after: tuple[str, ...] = ()
+    join: Join | None = None
+    reads: tuple[str, ...] | None = None
+    stage: str | None = None
+    """The stage it came with, published or not."""
+    wait: Wait | None = None
+    """The join it is held for, or was held for when it ended."""
+    resume: str | None = None
+    joined: tuple[str, ...] = ()
 
     @property
     def token(self) -> Token:
@@ -92,8 +105,9 @@ class Record:
             # Whoever ran the old content must not come back and complete the new one.
             self.last_outcome = None
 
-    def leased(self) -> LeasedJob:
-        """What a holder gets."""
+    def leased(self, state: Mapping[str, bytes]) -> LeasedJob:
+        """What a holder gets; `state` is that of the job's flow."""
+        reads = self.reads
         return LeasedJob(
             id=self.id,
             queue=self.queue,
@@ -109,14 +123,17 @@ class Record:
             timeout=self.timeout,
             group=self.group,
             headers=self.headers,
-            flow=None,
-            parent=None,
+            flow=self.flow,
+            parent=self.parent,
             progress=self.progress,
             unique=None if self.unique is None else self.unique.key,
+            resume=self.resume,
+            joined=self.joined,
+            flow_state=None if reads is None else {k: state[k] for k in reads if k in state},
         )
 
     def job(self, *, history: bool) -> Job:
-        """What a reader gets."""
+        """What a reader gets; with `history` in full."""
         return Job(
             id=self.id,
             queue=self.queue,
@@ -148,6 +165,11 @@ class Record:
             tags=self.tags,
             headers=dict(self.headers),
             unique=None if self.unique is None else self.unique.key,
+            flow=self.flow,
+            parent=self.parent,
+            after=self.after if history else (),
+            joined=self.joined if history else (),
+            resume=self.resume,
             history=self._history() if history else (),
         )
 
@@ -189,4 +211,9 @@ def record_of(job: NewJob, seq: int, now: Micros) -> Record:
         tags=job.tags,
         headers=job.headers,
         unique=job.unique,
+        flow=job.flow,
+        parent=job.parent,
+        after=tuple(dict.fromkeys(job.after)),
+        join=job.join,
+        reads=job.reads,
     )
