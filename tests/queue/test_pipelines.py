@@ -1,6 +1,7 @@
 """Pipelines: steps over one shared state, in Guild's manner."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TypedDict
 
 import pytest
@@ -44,22 +45,21 @@ def log():
 
 @pytest.fixture
 def steps(app, log):
-    class Steps:
-        @app.step(name="prepare", queue="preparation")
-        def prepare(user_id: int, roles: list[int] | None) -> Access:
-            log.append(("prepare", user_id, roles))
-            return {"roles": [user_id, 7]}
+    @app.step(name="prepare", queue="preparation")
+    def prepare(user_id: int, roles: list[int] | None) -> Access:
+        log.append(("prepare", user_id, roles))
+        return {"roles": [user_id, 7]}
 
-        @app.step(name="check", queue="checks", retry=None)
-        async def check(roles: list[int] | None, missing: str | None, kind: str = "usual") -> dict:
-            log.append(("check", roles, missing, kind))
-            return {"granted": 7 in (roles or [])}
+    @app.step(name="check", queue="checks", retry=None)
+    async def check(roles: list[int] | None, missing: str | None, kind: str = "usual") -> dict:
+        log.append(("check", roles, missing, kind))
+        return {"granted": 7 in (roles or [])}
 
-        @app.step(name="grant", queue="grants")
-        def grant(granted: bool) -> None:
-            log.append(("grant", granted))
+    @app.step(name="grant", queue="grants")
+    def grant(granted: bool) -> None:
+        log.append(("grant", granted))
 
-    return Steps
+    return SimpleNamespace(prepare=prepare, check=check, grant=grant)
 
 
 def test_a_step_gets_exactly_the_fields_it_names_and_its_fields_are_merged(app, steps, log, t):

@@ -1,7 +1,5 @@
 """Fan-out at run time: children, continuations, retries, crashes."""
 
-import asyncio
-
 import pytest
 
 from oxmill import App, Failed, FlowStatus, JobFailed, Spawn, State, current
@@ -58,25 +56,15 @@ def test_a_job_goes_on_with_the_results_of_its_children(whole, seen, t):
     assert [child.id for child in t.jobs(task="part")] == [f"{job.id}.1.{n}" for n in range(3)]
 
 
-def test_a_waiting_parent_holds_no_lease(whole, t):
-    job = whole.using(queue="first").enqueue([1])
-    asyncio.run(one_run(t))
+def test_a_waiting_parent_holds_no_lease(app, whole, t):
+    app.control.pause("parts")
+    job = whole.enqueue([1])
+    t.run_all()
     record = job.refresh().record
-
     assert (record.state, record.reason, record.lease_until) == (State.HELD, "children", None)
+
+    app.control.resume("parts")
     assert job.result() == "10"
-
-
-async def one_run(t):
-    """The first run only: the queue of the children is paused until then."""
-    await t._runner.run_due(1) if False else await _run_once(t)
-
-
-async def _run_once(t):
-    from oxmill.testing.runner import Endless  # noqa: PLC0415
-
-    with pytest.raises(Endless):
-        await t._runner.run_due(1)
 
 
 def test_no_children_go_on_at_once(whole, t):
@@ -274,9 +262,11 @@ def test_cancelling_a_parent_cancels_its_children(app, part, t):
 # -- refusals --------------------------------------------------------------------------------------
 
 
-def test_a_continuation_that_is_not_there_any_more_is_told(whole, t):
+def test_a_continuation_that_is_not_there_any_more_is_told(app, whole, t):
+    app.control.pause("parts")
     job = whole.enqueue([1])
-    asyncio.run(_run_once(t))
+    t.run_all()
+    app.control.resume("parts")
     del whole.continuations["put_together"]
     with pytest.raises(JobFailed, match="put_together"):
         job.result()

@@ -9,7 +9,7 @@ from typing import Any
 
 from oxmill.errors import OxmillError
 from oxmill.model.claim import Claim, Hold, Renew, Renewal
-from oxmill.model.info import ListQueues
+from oxmill.model.info import ListQueues, Sweep
 from oxmill.model.job import LeasedJob
 from oxmill.model.query import Filter, Find
 from oxmill.model.settings import SECOND
@@ -91,6 +91,14 @@ class Runner:
         return ran
 
     async def _claim(self) -> LeasedJob | None:
+        """The next job that is due; if there is none, what a sweep sets free."""
+        while (job := await self._claim_due()) is None:
+            swept = await self._driver.arun(self._driver.housekeeping.sweep(Sweep()))
+            if not (swept.more or swept.queues):
+                return None
+        return job
+
+    async def _claim_due(self) -> LeasedJob | None:
         queues = await self._queues()
         if not queues:
             return None
