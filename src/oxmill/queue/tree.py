@@ -30,6 +30,18 @@ class FlowTree(Value, frozen=True):
             found.setdefault(job.parent if job.parent in known else None, []).append(job)
         return found
 
+    def mermaid(self) -> str:
+        """The flow with its states as a Mermaid flowchart."""
+        from oxmill.queue.picture import mermaid  # noqa: PLC0415 - it draws this very thing
+
+        return mermaid(self)
+
+    def dot(self) -> str:
+        """The flow with its states as a Graphviz graph."""
+        from oxmill.queue.picture import dot  # noqa: PLC0415 - as above
+
+        return dot(self)
+
 
 def read_tree(driver: Driver, flow: FlowInfo) -> Talk[FlowTree]:
     """All jobs of the flow, with their edges."""
