@@ -461,3 +461,25 @@ def test_a_handle_is_had_by_id(app, tasks, t):
     assert again.state() == {"n": 1}
     with pytest.raises(FlowNotFound):
         app.flows["nope"].status()
+
+
+def test_a_part_of_a_flow_is_cancelled_and_retried_by_its_nodes(app, tasks, t):
+    with app.flow("import") as f:
+        one, two = f.add(tasks.note, "one"), f.add(tasks.note, "two")
+    assert f.cancel(one) == 1
+    t.run_all()
+    assert tasks.ran == ["note two"]
+    assert f.retry(two.id) == 0
+    assert f.retry(one) == 1
+    t.run_all()
+    assert tasks.ran == ["note two", "note one"]
+
+
+def test_jobs_with_gaps_are_found_by_the_arguments_that_are_known(app, tasks, t):
+    @app.task(name="both")
+    def both(text: str, n: int = 0) -> None: ...
+
+    with app.flow("import") as f:
+        f.add(both, f.add(tasks.note).out, n=5)
+    assert len(t.assert_enqueued(both, n=5)) == 1
+    t.refute_enqueued(both, n=6)

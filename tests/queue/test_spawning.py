@@ -2,7 +2,7 @@
 
 import pytest
 
-from oxmill import App, Failed, FlowStatus, JobFailed, Spawn, State, current
+from oxmill import App, BadConfig, Failed, FlowStatus, JobFailed, Spawn, State, current
 from oxmill.queue.spawning import child_id
 
 
@@ -307,3 +307,12 @@ def test_ids_of_children_stay_short():
         name = child_id(name, 1, number)
         assert len(name) <= 120
     assert child_id("p", 1, 2) == "p.1.2"
+
+
+def test_continuations_of_one_name_are_refused(whole):
+    def put_together(results: list) -> str: ...
+
+    with pytest.raises(BadConfig, match="two continuations named 'put_together'"):
+        whole.continuation(put_together)
+    with pytest.raises(BadConfig, match="list of results"):
+        whole.continuation(lambda: "")

@@ -114,7 +114,7 @@ class Node(Generic[R_co]):
             collect = join is not None and join.on_failure is OnFailure.COLLECT
             payload = gapped_payload(job.payload, self.gaps, collect=collect)
             job = replace(job, payload=payload, content_type=GAPPED)
-        return replace(job, after=after, join=join)
+        return replace(job, after=after, join=join if after else None)
 
     def _wait_for(self, node: Node[Any]) -> None:
         if node._draft is not self._draft:

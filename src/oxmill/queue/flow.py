@@ -30,6 +30,11 @@ class HasJob(Protocol[R_co]):
     """A node of a flow: it has become a job."""
 
     @property
+    def id(self) -> str:
+        """The job's id."""
+        ...
+
+    @property
     def job(self) -> Job[R_co]:
         """The job's handle."""
         ...
@@ -87,29 +92,31 @@ class Flow(Generic[S]):
         """The same without blocking the event loop."""
         return await node.job.aresult(timeout)
 
-    def cancel(self, *jobs: str, reason: str | None = None, author: str = "") -> int:
+    def cancel(self, *jobs: str | HasJob[Any], reason: str | None = None, author: str = "") -> int:
         """Cancel the whole flow, or these of its jobs with all that they have spawned; how many
         jobs it concerned. What waits for a cancelled job follows its join's policy."""
         return self._client.blocking(
-            "flow.acancel", lambda driver: self._cancel(driver, jobs, reason, author)
+            "flow.acancel", lambda driver: self._cancel(driver, _ids(jobs), reason, author)
         )
 
-    async def acancel(self, *jobs: str, reason: str | None = None, author: str = "") -> int:
+    async def acancel(
+        self, *jobs: str | HasJob[Any], reason: str | None = None, author: str = ""
+    ) -> int:
         """The same without blocking the event loop."""
         return await self._client.awaiting(
-            lambda driver: self._cancel(driver, jobs, reason, author)
+            lambda driver: self._cancel(driver, _ids(jobs), reason, author)
         )
 
-    def retry(self, *jobs: str, author: str = "") -> int:
+    def retry(self, *jobs: str | HasJob[Any], author: str = "") -> int:
         """Drive its failed and cancelled jobs again, or these of them, and with them the flow; how
         many there were. What succeeded is not run again."""
         return self._client.blocking(
-            "flow.aretry", lambda driver: self._retry(driver, jobs, author)
+            "flow.aretry", lambda driver: self._retry(driver, _ids(jobs), author)
         )
 
-    async def aretry(self, *jobs: str, author: str = "") -> int:
+    async def aretry(self, *jobs: str | HasJob[Any], author: str = "") -> int:
         """The same without blocking the event loop."""
-        return await self._client.awaiting(lambda driver: self._retry(driver, jobs, author))
+        return await self._client.awaiting(lambda driver: self._retry(driver, _ids(jobs), author))
 
     def tree(self) -> FlowTree:
         """Its jobs with their states, who waits for whom, and who has spawned whom."""
@@ -174,6 +181,10 @@ class Flow(Generic[S]):
     def _tree(self, driver: Driver) -> Talk[FlowTree]:
         info = yield from self._info(driver)
         return (yield from read_tree(driver, info))
+
+
+def _ids(jobs: tuple[str | HasJob[Any], ...]) -> tuple[str, ...]:
+    return tuple(job if isinstance(job, str) else job.id for job in jobs)
 
 
 def plain_state(state: Mapping[str, bytes]) -> dict[str, Any]:

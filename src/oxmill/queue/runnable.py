@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, TypeVar
 
-from oxmill.errors import BadArguments
+from oxmill.errors import BadArguments, BadConfig
 from oxmill.model.flow import FlowStep
 from oxmill.model.job import Job as Record
 from oxmill.model.job import LeasedJob
@@ -37,7 +37,13 @@ class Runnable(Generic[R_co]):
         `raise Spawn([...], then=fn)`. It is given their results, in order, and by name those of the
         task's own arguments that it asks for. What it returns is the job's result."""
         made: Continuation[C] = Continuation(fn, self)
-        self.continuations[made.name] = made
+        known = self.continuations.setdefault(made.name, made)
+        if (known.fn.__module__, known.fn.__qualname__) != (fn.__module__, fn.__qualname__):
+            raise BadConfig(
+                f"{self.name} has two continuations named {made.name!r}: {known.fn.__qualname__} and "
+                f"{fn.__qualname__}. Give one of the functions another name"
+            )
+        self.continuations[made.name] = made  # declared again, as in a notebook
         return made
 
     def prepare(self, job: LeasedJob, inputs: Inputs) -> tuple[Body, Arguments]:
