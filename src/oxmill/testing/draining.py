@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oxmill.model.claim import Claim
-from oxmill.model.info import ListQueues, Sweep
+from oxmill.model.info import ListQueues, Prune, Sweep
 from oxmill.model.rule import PutRules
 from oxmill.model.settings import DAY
 from oxmill.model.settlement import Outcome, Settle, Settlement
@@ -19,6 +19,8 @@ def drain(do: Do, clock: VirtualClock) -> list[str]:
     do(PutRules(lift=lift, operator=True))
     for turn in range(20):
         clock.advance(2 * DAY)
+        while turn == 0 and do(Prune()).more:
+            pass  # what was staged and never published
         while do(Sweep()).more:
             pass
         names = tuple(queue.name for queue in do(ListQueues()).items)

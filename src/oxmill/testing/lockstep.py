@@ -9,10 +9,12 @@ import msgspec
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from oxmill.errors import OxmillError
+from oxmill.model.flow import Flows
 from oxmill.model.info import Swept
 from oxmill.model.query import Page, Steered
 from oxmill.model.rule import RulesPut
 from oxmill.model.value import Value
+from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 from oxmill.store.roles.installing import Migrate
@@ -60,6 +62,11 @@ class Lockstep(RuleBasedStateMachine):
         self.sound = True
         return expected
 
+    def able(self, capability: Capability) -> bool:
+        """Whether both can do this."""
+        both = self.subject.driver.capabilities & self.reference.driver.capabilities
+        return capability in both
+
     def fresh_nonce(self) -> int:
         """A nonce that no claim has used yet."""
         self.nonce += 1
@@ -101,6 +108,8 @@ def comparable(answer: Any) -> Any:
     match answer:
         case Page():
             return answer.jobs, answer.next is None
+        case Flows():
+            return answer.items, answer.now, answer.next is None
         case Steered() | RulesPut():
             return msgspec.structs.replace(answer, queues=tuple(sorted(answer.queues)))
         case Swept():

@@ -10,6 +10,7 @@ from oxmill.model.info import ListQueues, Sweep
 from oxmill.model.query import Cancel, Purge, Redrive
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import State
+from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.capabilities import Capability
 from oxmill.testing.conformance.world import (
     FLOW,
@@ -311,6 +312,21 @@ async def test_a_child_that_waits_for_its_parent_counts_as_failed(world: World) 
     info = await flow_now(world)
     assert info is not None
     assert info.status is FlowStatus.SUCCEEDED
+
+
+async def test_a_job_held_for_its_children_counts_as_started(world: World) -> None:
+    """For its unique key: one more run follows it, and nobody replaces what it was asked to do."""
+    world.require(Capability.FLOWS)
+    key = UniqueKey(key="k", on_conflict=OnConflict.REPLACE)
+    await world.enqueue(new_job("p", unique=key))
+    await done(world, "p", flow=FlowStep(spawn=(new_job("c"),), resume="go"))
+
+    (answer,) = await world.enqueue(new_job("p2", unique=key, payload=b"new"))
+
+    assert (answer.id, answer.state) == ("p2", State.HELD)
+    await done(world, "c")
+    await done(world, "p")
+    assert await ready(world) == ["p2"]
 
 
 async def test_a_taken_id_of_another_flow_counts_as_failed(world: World) -> None:

@@ -178,9 +178,9 @@ async def take(world: World, job_id: str, *, lease: Micros | None = None) -> Lea
     """Claim this very job, which must be waiting."""
     length = world.span(600) if lease is None else lease
     request = ClaimIds(ids=(job_id,), lease=length, worker="w1", nonce=next(world.nonces))
-    (found,) = (await world.do(request)).jobs
-    assert isinstance(found, LeasedJob)
-    return found
+    jobs: tuple[LeasedJob, ...] = (await world.do(request)).jobs
+    assert jobs, f"{job_id} could not be claimed"
+    return jobs[0]
 
 
 async def end(world: World, job_id: str, outcome: Outcome, **details: Any) -> Settled:
