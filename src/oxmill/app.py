@@ -15,8 +15,6 @@ from oxmill.queue.call import Call
 from oxmill.queue.client import Client
 from oxmill.queue.control import Control
 from oxmill.queue.declaring import Declaring
-from oxmill.queue.draft import Draft, FlowOptions
-from oxmill.queue.flows import FlowBook
 from oxmill.queue.handle import Job
 from oxmill.queue.ids import IdSource
 from oxmill.queue.looking import Looking
@@ -27,6 +25,8 @@ from oxmill.store.driver import Driver
 from oxmill.store.roles.installing import Version
 
 if TYPE_CHECKING:
+    from oxmill.queue.draft import Draft, FlowOptions
+    from oxmill.queue.flows import FlowBook
     from oxmill.testing.harness import Testing
     from oxmill.worker.config import WorkerOptions
     from oxmill.worker.middleware import Lifespan, Middleware
@@ -69,7 +69,6 @@ class App(Declaring, Looking):
         Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
         Looking.__init__(self, client)
         self.control = Control(client)
-        self.flows = FlowBook(client)
 
     @property
     def driver(self) -> Driver:
@@ -118,7 +117,16 @@ class App(Declaring, Looking):
     def flow(self, name: str, **options: Unpack[FlowOptions]) -> Draft:
         """Jobs that depend on each other: `with app.flow("import") as f:` add them with `f.add`;
         at the end of the block all of them are enqueued, or none. `async with` works as well."""
+        from oxmill.queue.draft import Draft  # noqa: PLC0415 - many programs need no flows
+
         return Draft(name, self._client, options)
+
+    @property
+    def flows(self) -> FlowBook:
+        """The flows of the store: `app.flows.find(name="import")`, `app.flows[id]`."""
+        from oxmill.queue.flows import FlowBook  # noqa: PLC0415 - as above
+
+        return FlowBook(self._client)
 
     def queue(self, name: str) -> Queue:
         """A queue as a plain work queue of bytes and leases."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from inspect import iscoroutinefunction
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Literal,
@@ -25,11 +26,13 @@ from oxmill.queue.client import Client
 from oxmill.queue.context import Context
 from oxmill.queue.naming import task_name
 from oxmill.queue.options import Declared, TaskOptions, declaration
-from oxmill.queue.pipeline import Pipeline, PipelineTerms
 from oxmill.queue.registry import Registry
-from oxmill.queue.step import Step
 from oxmill.queue.task import AsyncTask, BaseTask, Task
 from oxmill.rules.duration import Duration, micros
+
+if TYPE_CHECKING:
+    from oxmill.queue.pipeline import Pipeline, PipelineTerms
+    from oxmill.queue.step import Step
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -152,6 +155,8 @@ class Declaring:
     def step(self, fn: Callable[..., Any] | None = None, /, **options: Unpack[Declared]) -> Any:
         """Declare a function as a step over the shared state of a flow: `@app.step`, or
         `@app.step(queue="check", retry=3)`. Its parameters name the fields that it reads."""
+        from oxmill.queue.step import Step  # noqa: PLC0415 - many programs need no flows
+
         told = declaration(self._defaults, options)
 
         def declare(fn: Callable[..., Any]) -> Step:
@@ -175,6 +180,8 @@ class Declaring:
     ) -> Any:
         """Steps in their order over one shared state, whose type may be given as a `TypedDict`:
         `app.pipeline("access", prepare, check, state=Access).start({"user_id": 62})`."""
+        from oxmill.queue.pipeline import Pipeline  # noqa: PLC0415 - as above
+
         return Pipeline(name, self._client, steps, dict if state is None else state, terms)
 
     @overload
