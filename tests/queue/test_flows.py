@@ -483,3 +483,9 @@ def test_jobs_with_gaps_are_found_by_the_arguments_that_are_known(app, tasks, t)
         f.add(both, f.add(tasks.note).out, n=5)
     assert len(t.assert_enqueued(both, n=5)) == 1
     t.refute_enqueued(both, n=6)
+
+
+def test_a_join_over_nothing_is_met(app, tasks, t):
+    with app.flow("empty") as f:
+        node = f.add(tasks.gather, []).join(policy="any", on_failure="collect", deadline="1h")
+    assert f.result(node) == []

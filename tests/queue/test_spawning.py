@@ -4,6 +4,7 @@ import pytest
 
 from oxmill import App, BadConfig, Failed, FlowStatus, JobFailed, Spawn, State, current
 from oxmill.queue.spawning import child_id
+from oxmill.queue.tree import descendants
 
 
 @pytest.fixture
@@ -316,3 +317,23 @@ def test_continuations_of_one_name_are_refused(whole):
         whole.continuation(put_together)
     with pytest.raises(BadConfig, match="list of results"):
         whole.continuation(lambda: "")
+
+
+def test_descendants_are_found_through_all_generations(app, t):
+    @app.task(name="tree", retry=None)
+    def tree(depth: int) -> int:
+        if depth == 0:
+            return 1
+        raise Spawn([tree.bind(depth - 1), tree.bind(depth - 1)], then=add)
+
+    @tree.continuation
+    def add(leaves: list[int]) -> int:
+        return sum(leaves)
+
+    job = tree.enqueue(2)
+    t.run_all()
+    found = app.flows[job.id].tree()
+    first = f"{job.id}.1.0"
+
+    assert descendants(found, [first]) == (first, f"{first}.1.0", f"{first}.1.1")
+    assert len(descendants(found, [job.id])) == 7
