@@ -220,3 +220,24 @@ class Forgetful:
 
     def __getattr__(self, name):
         return getattr(self._role, name)
+
+
+async def test_thousands_of_jobs_do_not_wait_for_the_next_sweep(quick):
+    @quick.task(name="part")
+    async def part(n: int) -> int:
+        return n
+
+    @quick.task(name="many", retry=None)
+    async def many(n: int) -> int:
+        raise Spawn([part.bind(each) for each in range(n)], then=count)
+
+    @many.continuation
+    async def count(results: list[int]) -> int:
+        return len(results)
+
+    await quick.start(slots=100, sweep_every=3600)
+    async with flow(quick) as f:
+        nodes = [f.add(part, n) for n in range(2_000)]
+        total = f.add(many, 2_000)
+    assert await f.aresult(nodes[-1], 20) == 1_999
+    assert await f.aresult(total, 20) == 2_000

@@ -166,8 +166,9 @@ class Draft(Flow[dict[str, Any]]):
         """Store the flow with all its jobs. Once this returns it is not lost, and will run."""
         connection = self._options.get("connection")
         flow, jobs = self._ready()
+        lent = connection is not None
         receipts = self._client.blocking(
-            "aenqueue", lambda driver: enqueue_flow(driver, flow, jobs), connection
+            "aenqueue", lambda driver: enqueue_flow(driver, flow, jobs, lent=lent), connection
         )
         return self._enqueued(receipts)
 
@@ -175,8 +176,9 @@ class Draft(Flow[dict[str, Any]]):
         """The same without blocking the event loop."""
         connection = self._options.get("connection")
         flow, jobs = self._ready()
+        lent = connection is not None
         receipts = await self._client.awaiting(
-            lambda driver: enqueue_flow(driver, flow, jobs), connection
+            lambda driver: enqueue_flow(driver, flow, jobs, lent=lent), connection
         )
         return self._enqueued(receipts)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from oxmill.errors import FlowCycle
+from oxmill.errors import FlowCycle, StoreError
 from oxmill.model.flow import NewFlow
+from oxmill.model.info import Sweep, Swept
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.queue.bulk import BATCH_JOBS, batches
 from oxmill.queue.enqueueing import Receipt, receipt
@@ -37,10 +38,13 @@ def _sorted(jobs: Mapping[str, NewJob]) -> list[NewJob]:
         ) from None
 
 
-def enqueue_flow(driver: Driver, flow: NewFlow, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
+def enqueue_flow(
+    driver: Driver, flow: NewFlow, jobs: Sequence[NewJob], *, lent: bool = False
+) -> Talk[list[Receipt]]:
     """The flow and all its jobs are stored, or nothing of it ever runs.
 
-    What does not fit in one batch is staged, batch by batch, and published with the last one.
+    What does not fit in one batch is staged, batch by batch, and published with the last one; then
+    its jobs are let go, rather than left to the next sweep, unless the transaction is `lent`.
     """
     ordered = in_order(jobs)
     most = min(BATCH_JOBS, driver.bounds.batch_jobs)
@@ -53,4 +57,17 @@ def enqueue_flow(driver: Driver, flow: NewFlow, jobs: Sequence[NewJob]) -> Talk[
         answers, repeated = yield from try_again(driver.enqueueing.enqueue(request))
         for job, answer in zip(batch, answers, strict=True):
             receipts[job.id] = receipt(job, answer, repeated)
+    if stage is not None and not lent:
+        yield from _let_go(driver, len(jobs))
     return [receipts[job.id] for job in jobs]
+
+
+def _let_go(driver: Driver, number: int) -> Talk[None]:
+    """Sweep as often as the jobs of a stage need it. It is published: an error does no harm."""
+    for _ in range(2 + number // Sweep().limit):
+        try:
+            swept: Swept = yield driver.housekeeping.sweep(Sweep())
+        except StoreError:
+            return
+        if not swept.more:
+            return

@@ -83,6 +83,8 @@ def assemble(
     claimer = Claimer(driver, config, executor, settler, bus)
     claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
+    sweeper = Sweeper(driver, bus, config.sweep_every / SECOND)
+    settler.on_published = sweeper.wake
     systemd, vetting = Systemd(), Vetting(driver, bus, config.allow)
     return Parts(
         bus=bus,
@@ -99,7 +101,7 @@ def assemble(
         services=(
             beat,
             vetting,
-            Sweeper(driver, bus, config.sweep_every / SECOND),
+            sweeper,
             Pruner(driver, bus, config.prune_every / SECOND),
             Scheduler(driver, bus, extras.get("schedules", ()), firing=config.scheduler),
         ),

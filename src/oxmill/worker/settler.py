@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from oxmill.errors import StoreError
@@ -40,6 +41,8 @@ class Settler:
     """
 
     def __init__(self, driver: Driver, lease: Micros, bus: Bus, metrics: Metrics) -> None:
+        self.on_published: Callable[[], None] = _nothing
+        """Called when a stage of many jobs was published: there is something to sweep."""
         self._driver = driver
         self._lease = lease
         self._bus = bus
@@ -106,6 +109,8 @@ class Settler:
             done = self._completing and self._done_before(item, settled)
             if settled.ruling is not Ruling.WON and not done:
                 self._lost(item)
+            if item.flow is not None and item.flow.publish is not None:
+                self.on_published()
 
     def _done_before(self, item: Settlement, settled: Settled) -> bool:
         """Whether the run itself had completed the job: then nothing else it says counts."""
@@ -172,3 +177,7 @@ class Settler:
     def _lost(self, item: Settlement) -> None:
         self._metrics.leases_lost += 1
         self._bus.emit(LeaseLost(job=item.id, attempt=item.token.attempt, at="settlement"))
+
+
+def _nothing() -> None:
+    """Nobody waits yet."""
