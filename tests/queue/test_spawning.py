@@ -263,14 +263,20 @@ def test_cancelling_a_parent_cancels_its_children(app, part, t):
 # -- refusals --------------------------------------------------------------------------------------
 
 
-def test_a_continuation_that_is_not_there_any_more_is_told(app, whole, t):
+def test_a_continuation_that_is_not_there_is_waited_for_as_an_unknown_task_is(app, whole, t):
     app.control.pause("parts")
     job = whole.enqueue([1])
     t.run_all()
     app.control.resume("parts")
-    del whole.continuations["put_together"]
-    with pytest.raises(JobFailed, match="put_together"):
-        job.result()
+    newer = dict(whole.continuations)
+    whole.continuations.clear()
+    t.run_all()
+    record = job.refresh().record
+    assert (record.state, record.failures) == (State.SCHEDULED, 0)
+
+    whole.continuations.update(newer)
+    t.advance("5m")
+    assert job.result() == "10"
 
 
 def test_calls_that_cannot_be_spawned_fail_the_job(app, whole, part, t):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, TypeVar
 
-from oxmill.errors import BadArguments, BadConfig
+from oxmill.errors import BadConfig, TaskNotFound
 from oxmill.model.flow import FlowStep
 from oxmill.model.job import Job as Record
 from oxmill.model.job import LeasedJob
@@ -48,7 +48,7 @@ class Runnable(Generic[R_co]):
 
     def prepare(self, job: LeasedJob, inputs: Inputs) -> tuple[Body, Arguments]:
         """What is to be called in a run of this job, and with which arguments; `BadArguments` if
-        they do not fit. `inputs` are the jobs that it has waited for, as far as it needs them."""
+        they do not fit, `TaskNotFound` if it is to go on in a function that is not there. `inputs` are the jobs that it has waited for, as far as it needs them."""
         payload = job.payload
         if job.content_type == GAPPED:
             payload = filled(read_gapped(payload), inputs)
@@ -64,13 +64,11 @@ class Runnable(Generic[R_co]):
         return self.encode_result(value), None
 
     def continuation_named(self, name: str) -> Continuation[Any]:
-        """The continuation of this name; `BadArguments` if there is none any more."""
+        """The continuation of this name; else `TaskNotFound`."""
         found = self.continuations.get(name)
         if found is None:
-            raise BadArguments(
-                f"{self.name}: the job waits to go on in {name!r}, which this task does not have "
-                f"(any more). Its continuations are: {', '.join(self.continuations) or 'none'}"
-            )
+            near = [f"{self.name}.{known}" for known in self.continuations]
+            raise TaskNotFound(f"{self.name}.{name}", near)
         return found
 
     def decode_arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:

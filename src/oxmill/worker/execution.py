@@ -59,15 +59,13 @@ class Execution:
         job = run.job
         task = self.find(job)
         if task is None:
-            return self._put_off(job)
+            return self._put_off(job, job.task)
         try:
             if has_inputs(job) and run.inputs is None:
                 run.inputs = await self._inputs(job)
             body, arguments = task.prepare(job, run.inputs or {})
-        except BadArguments as error:
-            return settle.refused(job, error)
-        except StoreError:
-            return settle.unprepared(job)
+        except Exception as error:  # noqa: BLE001 - of whatever kind, it is told
+            return self._unprepared(job, task, error)
         context = run.context = Context(job, run, task)
         CURRENT.set(context)
         if body.takes_context:
@@ -93,15 +91,25 @@ class Execution:
         """The task that the job names, if it is declared here."""
         return self._registry.find(job.task)
 
-    def _put_off(self, job: LeasedJob) -> Settlement:
+    def _put_off(self, job: LeasedJob, name: str) -> Settlement:
         settlement = settle.unknown_task(job)
-        near = get_close_matches(job.task, self._registry.names())
+        near = get_close_matches(name, self._registry.names())
         self._bus.emit(
-            TaskUnknown(
-                job=job.id, task=job.task, near=tuple(near), again_in=spell(settlement.delay)
-            )
+            TaskUnknown(job=job.id, task=name, near=tuple(near), again_in=spell(settlement.delay))
         )
         return settlement
+
+    def _unprepared(self, job: LeasedJob, task: AnyTask, error: Exception) -> Settlement:
+        """What follows if a run cannot begin."""
+        match error:
+            case BadArguments():
+                return settle.refused(job, error)
+            case TaskNotFound():  # where it is to go on; a worker with newer code may know it
+                return self._put_off(job, error.name)
+            case StoreError():
+                return settle.unprepared(job)
+            case _:
+                return settle.raised(job, error, task.options.retry, self.chance())
 
     def _start_timeout(self, run: Run, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -141,6 +149,8 @@ class Execution:
         """The settlement once its children are staged, if they are many. What was staged for one
         that is never settled does not run."""
         assert self.flows is not None  # noqa: S101 - the caller has looked
+        if run.timer is not None:
+            run.timer.cancel()  # the task is over; what is left is ours
         try:
             return await self.flows.staged(run.job, settlement)
         except StoreError:
