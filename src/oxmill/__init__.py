@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from oxmill.model.failed import Failed
     from oxmill.model.flow import FlowInfo, FlowStatus
-    from oxmill.model.outcome import Cancel, Retry, Snooze
+    from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
     from oxmill.model.settings import QueueSettings
     from oxmill.model.state import State
     from oxmill.queue.call import Call
@@ -105,6 +105,7 @@ __all__ = [
     "Pipeline",
     "Queue",
     "QueueSettings",
+    "RateLimited",
     "ResultTimeout",
     "Retry",
     "SchemaMismatch",
@@ -145,6 +146,7 @@ _HOMES = {
     "Pipeline": "queue.pipeline",
     "Queue": "queue.work",
     "QueueSettings": "model.settings",
+    "RateLimited": "model.outcome",
     "Retry": "model.outcome",
     "Snooze": "model.outcome",
     "Spawn": "queue.spawning",

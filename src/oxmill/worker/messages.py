@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from oxmill.model.flow import FlowStep, Join
 from oxmill.model.job import LeasedJob, NewJob
+from oxmill.model.rule import Scope
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.value import Micros, Value
 from oxmill.queue.inputs import Input
@@ -75,6 +76,7 @@ class Ended(Value, frozen=True, tag=True):
     error: Failure | None = None
     delay: Micros = 0
     reason: str | None = None
+    closes: Scope | None = None
     flow: Advance | None = None
 
     @classmethod
@@ -86,6 +88,7 @@ class Ended(Value, frozen=True, tag=True):
             error=settlement.error,
             delay=settlement.delay,
             reason=settlement.reason,
+            closes=settlement.closes,
             flow=None if settlement.flow is None else Advance(**asdict(settlement.flow)),
         )
 
@@ -99,6 +102,7 @@ class Ended(Value, frozen=True, tag=True):
             error=self.error,
             delay=self.delay,
             reason=self.reason,
+            closes=self.closes,
             flow=None if self.flow is None else FlowStep(**asdict(self.flow)),
         )
 

@@ -14,7 +14,8 @@ from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost, OutcomeDropped
 from oxmill.observe.metrics import Metrics
-from oxmill.rules.settle import goes_on, unstorable
+from oxmill.rules.settle import goes_on, unstorable, without_gates
+from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan, together
 
@@ -51,12 +52,15 @@ class Settler:
         self._progress: dict[str, Renewal] = {}
         self._flying: set[Batch] = set()
         self._completing: set[tuple[str, Token]] = set()
+        self._has_gates = Capability.LIMITS in driver.capabilities
 
     def add(
         self, settlement: Settlement, progress: bytes | None = None, *, completing: bool = False
     ) -> None:
         """Take a settlement in. Progress counts only where another run follows. `completing` if the
         run has completed its job in a transaction of its own."""
+        if settlement.closes is not None and not self._has_gates:
+            settlement = without_gates(settlement)
         self._waiting.append(settlement)
         if completing:
             self._completing.add((settlement.id, settlement.token))
