@@ -4,9 +4,9 @@ import asyncio
 
 import gate_mutants  # plants more of them
 import pytest
+from flow_mutants import MUTANTS
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from mutants import MUTANTS
 
 from oxmill.drivers.memory.driver import open_memory
 from oxmill.testing.clock import VirtualClock

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from oxmill.store.driver import Driver
 from oxmill.testing.clock import VirtualClock
 from oxmill.testing.face import Face
+from oxmill.testing.flow_moves import Flowing
 from oxmill.testing.gate_moves import Moves
 
 Open = Callable[[VirtualClock], Driver]
@@ -29,7 +30,7 @@ def machine_for(
 ) -> type[RuleBasedStateMachine]:
     """The state machine of a driver, to be run by `run_state_machine_as_test`."""
 
-    class Machine(Moves):
+    class Machine(Flowing, Moves):
         def open(self) -> tuple[Driver, Driver, Face]:
             return make_subject(self.clock), make_reference(self.clock), face
 
