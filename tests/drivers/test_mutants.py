@@ -43,7 +43,10 @@ def tell(test, driver, clock):
 
 @pytest.mark.parametrize("name", BY_STORY)
 def test_the_machine_finds_that(name):
-    machine = machine_for(MUTANTS[name].open, lambda clock: open_memory(clock=clock))
+    mutant = MUTANTS[name]
+    machine = machine_for(
+        mutant.open, lambda clock: open_memory(clock=clock), stories=mutant.stories
+    )
 
     with pytest.raises(Disagreement):
         run_state_machine_as_test(machine, settings=STORIES)
