@@ -51,6 +51,7 @@ from oxmill.testing.conformance import settling as settling_tests
 from oxmill.testing.conformance import unique as unique_tests
 
 MUTANTS = {}
+STORIES = {"mutants": "plain", "gate_mutants": "gates", "flow_mutants": "flows"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Mutant:
 
     open: Callable
     found_by: Callable | None
+    stories: str
+    """What the machine's stories are about."""
 
 
 def mutant(*places, found_by=None, **arguments):
@@ -78,7 +81,8 @@ def mutant_driver(found_by, **arguments):
 
     def plant(open_driver):
         test = None if found_by is None else partial(found_by, **arguments)
-        MUTANTS[open_driver.__name__.replace("_", " ")] = Mutant(open_driver, test)
+        stories = STORIES[open_driver.__module__]
+        MUTANTS[open_driver.__name__.replace("_", " ")] = Mutant(open_driver, test, stories)
         return open_driver
 
     return plant
@@ -347,12 +351,12 @@ def history_forgets_lapses(right):
 # --- order and time -------------------------------------------------------------------------------
 
 
-@mutant((world, "_rank"))
+@mutant((world, "rank"))
 def last_come_first_served(right):
     return lambda record: (record.priority, -record.place, record.id)
 
 
-@mutant((world, "_rank"))
+@mutant((world, "rank"))
 def priority_is_ignored(right):
     return lambda record: (0, record.place, record.id)
 
@@ -381,11 +385,10 @@ def one_job_more_than_asked(right):
     )
 
 
-@mutant((claiming, "_next_due"))
+@mutant((claiming, "_moments"))
 def leases_are_no_reason_to_come_back(right):
     def wrong(world, queues):
-        moments = [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
-        return min(moments, default=None)
+        return [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
 
     return wrong
 
@@ -654,6 +657,6 @@ class TornWorld(World):
 
     def move(self, record, change, state):
         if change is Change.CLAIM:
-            time.sleep(0.002)
+            time.sleep(0.02)
         if record.state is not state:
             super().move(record, change, state)

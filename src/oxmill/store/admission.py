@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -15,10 +16,12 @@ from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
 from oxmill.rules.rate import rate
 from oxmill.store.capabilities import Capability
+from oxmill.store.roles.installing import ExtraColumn
 
 MAX_MICROS = 2**53
 """Moments and lengths of time stay below this: exact in every store's numbers, until year 2255."""
 _MAX_WEIGHT = 1_000
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
 
 def check_name(kind: str, name: str, limit: int) -> None:
@@ -259,6 +262,17 @@ def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> No
         if not 1 <= weight <= _MAX_WEIGHT:
             raise BadInput(
                 f"the weight of group {group!r} must be 1 to {_MAX_WEIGHT}, not {weight}"
+            )
+
+
+def check_columns(columns: Iterable[ExtraColumn], able: Capability) -> None:
+    """Refuse columns that a table of jobs cannot have."""
+    for column in columns:
+        need(able, Capability.SQL, "extra columns")
+        if not _COLUMN.fullmatch(column.name):
+            raise BadName(
+                f"{column.name!r} cannot be the name of a column; use up to 50 small letters, digits "
+                f"and underscores, a letter first, and name the field likewise"
             )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from oxmill.drivers.memory.edges import give_up, past_deadline
+from oxmill.drivers.memory.gates import frees, opened_by
 from oxmill.drivers.memory.retiring import retire
 from oxmill.drivers.memory.ripples import sweep_ripples
 from oxmill.drivers.memory.transport import Call
@@ -60,7 +61,7 @@ def _sweep(world: World, request: Sweep) -> Swept:
     ended: list[str] = []
     poisoned = 0
     for record in lapsed[:limit]:
-        gained.append(world.lapse(record))
+        gained += [world.lapse(record), record.queue if frees(world, record) else None]
         if record.state in TERMINAL:
             ended.append(record.id)
             poisoned += record.state is State.FAILED
@@ -72,7 +73,7 @@ def _sweep(world: World, request: Sweep) -> Swept:
     for key, rule in list(world.rules.items()):
         if rule.expires_at is not None and rule.expires_at <= now:
             del world.rules[key]
-            gained.append(rule.target)
+            gained += opened_by(world, key)
     late = past_deadline(world, now)
     for record in late[:limit]:
         give_up(world, record)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from oxmill.drivers.memory.claiming import held_by
+from oxmill.drivers.memory.gates import close, frees, is_ordered
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.ripples import ripple
 from oxmill.drivers.memory.spawning import step
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
+from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import Change, State
+from oxmill.model.value import Micros
 from oxmill.store.admission import check_settlements, clip, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.flow_admission import check_steps
@@ -55,7 +58,9 @@ def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
     _take_steps(world, stepping, answers)
     ripple(world)
     if gained := world.book.take_gained():
-        answers[-1] = msgspec.structs.replace(answers[-1], gained=gained)
+        last = answers[-1]
+        both = tuple(dict.fromkeys((*last.gained, *gained)))
+        answers[-1] = msgspec.structs.replace(last, gained=both)
     return tuple(answers)
 
 
@@ -68,7 +73,9 @@ def _take_steps(
         step(world, record, item.flow)
         if record.state is State.RUNNING:
             record.result = item.result
-            world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+            heir = world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+            if heir is not None:
+                world.book.gained.add(heir)
         answers[nth] = msgspec.structs.replace(answers[nth], state=record.state)
     stepping.clear()
 
@@ -79,52 +86,74 @@ def _judge(
     record = world.jobs.get(item.id)
     if record is None:
         return Settled(id=item.id, ruling=Ruling.GONE, state=None)
+    gained: tuple[str, ...] = ()
     if held_by(world, record, item.token):
-        if not _apply(world, record, item):
+        gained = _apply(world, record, item)
+        if _takes_a_step(record, item):
             stepping[item.id] = (nth, item)
         ruling = Ruling.WON
     elif record.token == item.token and record.last_outcome == item.outcome:
         ruling = Ruling.WON
     else:
         ruling = Ruling.LOST
-    return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue)
+    return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue, gained=gained)
 
 
-def _apply(world: World, record: Record, item: Settlement) -> bool:
-    """The lease ends. False if the job is still to do something to its flow."""
+def _takes_a_step(record: Record, item: Settlement) -> bool:
+    """Whether the job runs on paper until it has done to its flow what it asked for."""
+    return item.flow is not None and record.state is State.RUNNING
+
+
+def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
+    """End the lease. Gives the queues in which other jobs may start because of it."""
+    now = world.clock()
     error = clip(item.error, world.bounds.error_bytes)
     world.finish_attempt(record, item.outcome, error)
     if error is not None:
         record.error = error
     if item.outcome in (Outcome.RETRY, Outcome.FAIL):
         record.failures += 1
+    if item.outcome is Outcome.RELEASE and item.closes is not None:
+        group = None if item.closes is Scope.QUEUE else record.group
+        close(world, record.queue, group, now + item.delay)
+    freed = record.queue if frees(world, record) else None
     goes_on = item.flow is not None and item.flow.resume is not None
     if item.flow is not None and not (goes_on and record.cancel_requested):
-        return False
-    _leave_running(world, record, item, goes_on=goes_on)
-    return True
+        return () if freed is None else (freed,)  # the rest is for its step
+    heir = _move_on(world, record, item, goes_on=goes_on)
+    return tuple(dict.fromkeys(queue for queue in (heir, freed) if queue is not None))
 
 
-def _leave_running(world: World, record: Record, item: Settlement, *, goes_on: bool) -> None:
-    """The end or the way back of a job that does nothing to its flow."""
+def _move_on(world: World, record: Record, item: Settlement, *, goes_on: bool) -> str | None:
+    """To where the outcome says. Gives the queue of a job that was held behind this one."""
     now = world.clock()
     given = storable(item.reason, world.bounds.error_bytes)
     match item.outcome:
         case Outcome.COMPLETE if not goes_on:
             record.result = item.result
-            world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+            return world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
         case Outcome.FAIL:
-            world.end(record, Change.FAIL, State.FAILED, given or Reason.REFUSED)
+            return world.end(record, Change.FAIL, State.FAILED, given or Reason.REFUSED)
         case Outcome.CANCEL:
             reason = given or record.reason or Reason.CANCELLED
-            world.end(record, Change.CANCEL, State.CANCELLED, reason)
+            return world.end(record, Change.CANCEL, State.CANCELLED, reason)
         case _ if record.cancel_requested:
-            world.end(record, Change.CANCEL, State.CANCELLED, record.reason)
+            return world.end(record, Change.CANCEL, State.CANCELLED, record.reason)
         case Outcome.RETRY if record.failures >= record.max_attempts:
-            world.end(record, Change.FAIL, State.FAILED, Reason.EXHAUSTED)
+            return world.end(record, Change.FAIL, State.FAILED, Reason.EXHAUSTED)
         case Outcome.RETRY:
-            world.line_up(record, Change.RETRY, now + item.delay, now)
+            _again(world, record, Change.RETRY, now + item.delay, now)
         case Outcome.SNOOZE:
-            world.line_up(record, Change.SNOOZE, now + item.delay, now)
+            _again(world, record, Change.SNOOZE, now + item.delay, now)
         case Outcome.RELEASE:
             world.move(record, Change.RELEASE, State.WAITING)
+    return None
+
+
+def _again(world: World, record: Record, change: Change, at: Micros, now: Micros) -> None:
+    """Another try then. In an ordered group the job keeps its place, and the others wait too."""
+    if is_ordered(world, record):
+        close(world, record.queue, record.group, at)
+        world.move(record, change, State.WAITING)
+    else:
+        world.line_up(record, change, at, now)
