@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
-from typing import Any
 
 from oxmill.drivers.sql.rows import (
-    extras_in,
     json_text,
     leased,
     standings,
@@ -18,12 +15,10 @@ from oxmill.drivers.sql.rows import (
 from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
-from oxmill.drivers.sql.uniques import load_keys
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
 from oxmill.model.state import State
-from oxmill.model.unique import Until
 from oxmill.model.value import Micros
 from oxmill.store.admission import check_claim
 from oxmill.store.plan import Plan, Steps, ask
@@ -48,7 +43,7 @@ class SqlClaiming:
         opened = [each for each in horizons if not each.closed]
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
-        yield from _grant(rows, request, now)
+        yield from grant(rows, request, now)
         until = now + request.lease
         return Claimed(
             jobs=leased(rows, request.nonce),
@@ -79,7 +74,7 @@ class SqlClaiming:
             and (job.attempt > 0 or job.expires_at is None or job.expires_at > now)
         ]
         rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)}))
-        yield from _grant(rows, request, now)
+        yield from grant(rows, request, now)
         return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
@@ -142,44 +137,6 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
         ]
         sizes |= {queue: min(limit, 4 * sizes[queue]) for queue in unsure}
     return [seq for _, _, seq in ranked]
-
-
-def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:
-    """Put these waiting jobs under a lease."""
-    if not rows:
-        return
-    yield from ask(
-        Statement(
-            "grant",
-            {
-                "seqs": json_text(row[0] for row in rows),
-                "nonce": stored_nonce(request.nonce),
-                "worker": request.worker,
-                "now": now,
-                "lease": request.lease,
-                "until": now + request.lease,
-            },
-        )
-    )
-    tally = Tally()
-    for queue, n in Counter([row[2] for row in rows]).items():
-        tally.move(queue, State.WAITING, State.RUNNING, n)
-    yield from tally.write()
-    if any(row[-1] is not None for row in rows):
-        yield from _free_keys(rows, now)
-
-
-def _free_keys(rows: Sequence[Sequence[Any]], now: Micros) -> Steps[None]:
-    """Keys held only until their job has started are free."""
-    started = [
-        row for row in rows if row[-1] is not None and extras_in(row[-3]).until is Until.STARTED
-    ]
-    keys = yield from load_keys(row[-1] for row in started)
-    for row in started:
-        job = keys.job(row[-1], row[1])
-        if job is not None:
-            keys.let_go(job, now)
-    yield from keys.write()
 
 
 def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | None:

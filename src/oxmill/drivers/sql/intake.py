@@ -48,6 +48,7 @@ def standing_of(job: NewJob, seq: int, now: Micros) -> Standing:
         keep=job.keep,
         unique_key=None if job.unique is None else job.unique.key,
         extras=extras_of(job),
+        group=job.group,
     )
 
 
@@ -157,6 +158,7 @@ class Intake:
         self.tally.add(new.queue, there.state, 1)
         there.queue, there.priority, there.due_at = new.queue, new.priority, new.due_at
         there.expires_at, there.keep, there.extras = new.expires_at, new.keep, new.extras
+        there.group = new.group
         there.max_attempts, there.crash_limit = new.max_attempts, new.crash_limit
         self.contents[there.id] = (job.queue, job.task, job.payload)
 
