@@ -26,9 +26,10 @@ class GateInfo(Value, frozen=True):
     """`None` for the queue itself."""
     running: int
     room: int | None = None
-    """Starts that its rate allows now; `None` if it has none."""
+    """Starts that its rate and its throttle allow now, none while `RateLimited` closes it; `None` if
+    it has neither."""
     opens_at: Micros | None = None
-    """When its rate or `RateLimited` lets the next job start, if that is later than now."""
+    """When its rate, its throttle and `RateLimited` let the next job start, if later than now."""
     waiting: int | None = None
     """Jobs of the group in line, as far as that is cheap to know."""
 
@@ -59,7 +60,8 @@ class Queues(Value, frozen=True):
     rules: tuple[Rule, ...] = ()
     """Rules on tasks, groups and fields, at most 1,000, if groups were asked about."""
     opens: tuple[Micros, ...] = ()
-    """For each of these rules that is a throttle, when it lets the next job start; 0 for now."""
+    """For each of these rules, in order: when a throttle lets the next job start; 0 for now, and for
+    rules that are none."""
 
 
 class WorkerInfo(Value, frozen=True):

@@ -34,6 +34,11 @@ class RuleKey(Value, frozen=True):
     target: str
     scope: Scope = Scope.QUEUE
 
+    @property
+    def title(self) -> str:
+        """What it is about, as events and people name it: `mail`, `task:send`, `group:acme`."""
+        return self.target if self.scope is Scope.QUEUE else f"{self.scope}:{self.target}"
+
 
 class Rule(Value, frozen=True):
     """A closed gate: no claim after it is set returns a job it covers."""
@@ -53,6 +58,11 @@ class Rule(Value, frozen=True):
     def key(self) -> RuleKey:
         """What tells this rule from others."""
         return RuleKey(kind=self.kind, target=self.target, scope=self.scope)
+
+    @property
+    def summary(self) -> str:
+        """What its event says: the rate of a throttle, and the reason."""
+        return ": ".join(part for part in (self.rate, self.reason) if part)
 
 
 class PutRules(Value, frozen=True):

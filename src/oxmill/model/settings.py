@@ -45,6 +45,20 @@ class QueueSettings(Value, frozen=True):
             or self.ageing is not None
         )
 
+    @property
+    def summary(self) -> str:
+        """What its event says: the limits that are set, such as `concurrency=5 rate=10/s`."""
+        given: dict[str, object] = {
+            "concurrency": self.concurrency,
+            "rate": self.rate,
+            "group_concurrency": self.group_concurrency,
+            "group_rate": self.group_rate,
+            "ageing": None if self.ageing is None else f"{self.ageing / SECOND:g}s",
+            "ordered_groups": self.ordered_groups or None,
+            **{f"weight[{group}]": n for group, n in sorted(self.group_weights.items())},
+        }
+        return " ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+
 
 class PutSettings(Value, frozen=True):
     """Replace the settings of one queue."""

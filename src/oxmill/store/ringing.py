@@ -9,6 +9,7 @@ from oxmill.model.job import Enqueue, Verdict
 from oxmill.model.query import Steered
 from oxmill.model.rule import RulesPut
 from oxmill.model.schedule import Fire, Fired
+from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Ruling, Settle
 from oxmill.model.state import TERMINAL, State
 from oxmill.store.doorbell import CONTROL, ended, work
@@ -23,6 +24,8 @@ def topics_after(request: object, answer: Any) -> set[str]:
             return _settled(answer)
         case Fire(jobs=jobs):
             return _enqueued(jobs, answer.answers) if isinstance(answer, Fired) else set()
+        case PutSettings(queue=queue):
+            return {work(queue)}
         case (first, second):
             return topics_after(first, answer[0]) | topics_after(second, answer[1])
         case _:
@@ -42,6 +45,7 @@ def _settled(answers: Any) -> set[str]:
     for answer in answers:
         if answer.ruling is not Ruling.WON:
             continue
+        topics.update(work(queue) for queue in answer.gained)
         if answer.state in TERMINAL:
             topics.add(ended(answer.id))
         elif answer.state is State.WAITING and answer.queue is not None:

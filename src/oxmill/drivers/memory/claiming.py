@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from heapq import merge
-from itertools import islice
+from collections.abc import Callable
 
+from oxmill.drivers.memory.gates import (
+    group_gates,
+    is_open,
+    is_ordered,
+    may_run_again,
+    own_gates,
+    queue_gates,
+    spend,
+)
 from oxmill.drivers.memory.record import LAPSE, Record
+from oxmill.drivers.memory.serving import Serving, too_late
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.errors import BadInput
@@ -52,10 +60,11 @@ def _claim(world: World, request: Claim) -> Claimed:
     for queue in queues:
         tidy(world, queue, now)
     open_queues = [queue for queue in queues if not world.closed(queue, now)]
-    ranked = merge(*(world.lines[queue] for queue in open_queues))
-    startable = (world.jobs[key[2]] for key in ranked)
-    chosen = list(islice((r for r in startable if not _too_late(r, now)), request.limit))
-    return _granted(world, chosen, request, open_queues)
+    serving = Serving(world, open_queues, now)
+    chosen = serving.choose(request.limit, _granting(world, request, now))
+    full = len(chosen) == request.limit
+    moments = [*_moments(world, open_queues), *serving.moments()]
+    return _claimed(chosen, request, now, None if full else min(moments, default=None))
 
 
 def _claim_ids(world: World, request: ClaimIds) -> Claimed:
@@ -65,14 +74,38 @@ def _claim_ids(world: World, request: ClaimIds) -> Claimed:
     found = [world.jobs[i] for i in dict.fromkeys(request.ids) if i in world.jobs]
     for queue in dict.fromkeys(record.queue for record in found):
         tidy(world, queue, now)
-    chosen = [
-        record
-        for record in found
-        if record.state is State.WAITING
-        and not world.closed(record.queue, now)
-        and not _too_late(record, now)
-    ]
-    return _granted(world, chosen, request, None)
+    grant = _granting(world, request, now)
+    chosen = []
+    for record in found:
+        if record.state is State.WAITING and _may_start(world, record, now):
+            grant(record)
+            spend(world, record, now)
+            chosen.append(record)
+    return _claimed(chosen, request, now, None)
+
+
+def _may_start(world: World, record: Record, now: Micros) -> bool:
+    """Whether every gate lets this very job through."""
+    queue, group = record.queue, record.group
+    return (
+        not world.closed(queue, now)
+        and not too_late(record, now)
+        and is_open(queue_gates(world, queue, now))
+        and is_open(group_gates(world, queue, group, now))
+        and is_open(gate for _, gate in own_gates(world, record, now))
+        and (not is_ordered(world, record) or _is_first(world, record, now))
+    )
+
+
+def _is_first(world: World, record: Record, now: Micros) -> bool:
+    """Whether no job of its group waits before it."""
+    return not any(
+        (other.queue, other.group) == (record.queue, record.group)
+        and other.state is State.WAITING
+        and not too_late(other, now)
+        and (other.priority, other.place) < (record.priority, record.place)
+        for other in world.jobs.values()
+    )
 
 
 def tidy(world: World, queue: str, now: Micros) -> None:
@@ -85,39 +118,35 @@ def tidy(world: World, queue: str, now: Micros) -> None:
         world.end(record, Change.EXPIRE, State.CANCELLED, Reason.EXPIRED)
 
 
-def _too_late(record: Record, now: Micros) -> bool:
-    return record.attempt == 0 and record.expires_at is not None and record.expires_at <= now
+def _granting(world: World, request: Claim | ClaimIds, now: Micros) -> Callable[[Record], None]:
+    """What makes this claimer the holder of a job."""
 
-
-def _granted(
-    world: World, chosen: Sequence[Record], request: Claim | ClaimIds, queues: list[str] | None
-) -> Claimed:
-    now = world.clock()
-    until = now + request.lease
-    for record in chosen:
+    def grant(record: Record) -> None:
         world.move(record, Change.CLAIM, State.RUNNING)
         record.attempt += 1
         record.nonce = request.nonce
         record.worker = request.worker
         record.claimed_at = now
         record.lease = request.lease
-        record.lease_until = until
+        record.lease_until = now + request.lease
         record.reason = record.last_outcome = None
         if record.unique is not None and record.unique.until is Until.STARTED:
             world.let_key_go(record, now)
-    full = isinstance(request, Claim) and len(chosen) == request.limit
-    return Claimed(
-        jobs=tuple(record.leased() for record in chosen),
-        now=now,
-        until=until,
-        next_due=None if full or queues is None else _next_due(world, queues),
-    )
+
+    return grant
 
 
-def _next_due(world: World, queues: list[str]) -> Micros | None:
+def _claimed(
+    chosen: list[Record], request: Claim | ClaimIds, now: Micros, next_due: Micros | None
+) -> Claimed:
+    jobs = tuple(record.leased() for record in chosen)
+    return Claimed(jobs=jobs, now=now, until=now + request.lease, next_due=next_due)
+
+
+def _moments(world: World, queues: list[str]) -> list[Micros]:
+    """When scheduled jobs of these queues fall due, and leases end."""
     moments = [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
-    moments += [r.lease_until or 0 for r in world.running.values() if r.queue in queues]
-    return min(moments, default=None)
+    return moments + [r.lease_until or 0 for r in world.running.values() if r.queue in queues]
 
 
 def _renew(world: World, request: Renew) -> Renewed:
@@ -130,7 +159,9 @@ def _renew(world: World, request: Renew) -> Renewed:
 
 def _renew_one(world: World, item: Renewal, lease: Micros, now: Micros) -> Hold:
     record = world.jobs.get(item.id)
-    if record is None or not held_by(world, record, item.token):
+    if record is None or (record.state is not State.RUNNING and not may_run_again(world, record)):
+        return Hold.LOST
+    if not held_by(world, record, item.token):
         return Hold.LOST
     record.lease = lease
     record.lease_until = now + lease

@@ -36,6 +36,7 @@ def open_memory(
 ) -> Driver:
     """A store that lives as long as the process. Give it a `world` to look inside."""
     able = Capability.VIRTUAL_TIME | Capability.DOORBELL
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     world = World(clock, bounds) if world is None else world
     return Driver(
         name="memory",

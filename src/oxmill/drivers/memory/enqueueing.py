@@ -108,6 +108,7 @@ class _Intake:
         record = record_of(job, self._world.draw(), self._now)
         due = record.due_at <= self._now
         state = State.HELD if held else State.WAITING if due else State.SCHEDULED
+        self._remember_lane(job)
         self._world.admit(record, state)
         self._way_back.append(lambda: self._world.remove(record))
         return record
@@ -117,6 +118,7 @@ class _Intake:
         world, now = self._world, self._now
         assert job.unique is not None  # noqa: S101 - only keyed jobs replace others
         self._remember_key(job.unique.key)
+        self._remember_lane(job)
 
         def restore() -> None:
             def back(each: Record) -> None:
@@ -132,6 +134,18 @@ class _Intake:
         stays = record.state is State.WAITING and before.queue == record.queue
         if record.due_at > now or not stays:
             world.line_up(record, Change.POSTPONE, record.due_at, now)
+
+    def _remember_lane(self, job: NewJob) -> None:
+        """The way back of a job that makes a lane is to drop that too."""
+        lanes, key = self._world.lanes, (job.priority, job.group)
+        if lanes.has(job.queue, key):
+            return
+
+        def restore() -> None:
+            if lanes.has(job.queue, key):
+                lanes.drop(job.queue, key)
+
+        self._way_back.append(restore)
 
     def _remember_key(self, key: str) -> None:
         keys, before = self._world.keys, copy(self._world.keys.get(key))

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from oxmill.drivers.memory.gates import frees, opened_by
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import Presence, World
 from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
@@ -56,7 +57,7 @@ def _sweep(world: World, request: Sweep) -> Swept:
     ended: list[str] = []
     poisoned = 0
     for record in lapsed[:limit]:
-        gained.append(world.lapse(record))
+        gained += [world.lapse(record), record.queue if frees(world, record) else None]
         if record.state in TERMINAL:
             ended.append(record.id)
             poisoned += record.state is State.FAILED
@@ -67,8 +68,8 @@ def _sweep(world: World, request: Sweep) -> Swept:
         ended.append(record.id)
     for key, rule in list(world.rules.items()):
         if rule.expires_at is not None and rule.expires_at <= now:
-            del world.rules[key]
-            gained.append(rule.target)
+            world.drop_rule(key)
+            gained += opened_by(world, key)
     return Swept(
         lapsed=len(lapsed[:limit]),
         poisoned=poisoned,

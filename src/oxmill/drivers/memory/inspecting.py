@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 
+from oxmill.drivers.memory.gates import gate_info, opening, scoped_rules
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.transport import Call
-from oxmill.drivers.memory.world import World
+from oxmill.drivers.memory.world import World, rank
 from oxmill.errors import NotSupported
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
@@ -20,6 +21,7 @@ from oxmill.model.info import (
 )
 from oxmill.model.job import Job
 from oxmill.model.query import Find, Get, Page
+from oxmill.model.rule import Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
 from oxmill.store.admission import check_find
@@ -93,25 +95,34 @@ def _queues(world: World, request: ListQueues) -> Queues:
         *(queue for (queue, _), n in world.counts.items() if n),
         *(queue for queue, _ in world.totals),
         *world.settings,
-        *(rule.target for rule in world.rules.values()),
+        *(rule.target for rule in world.rules.values() if rule.scope is Scope.QUEUE),
     }
-    return Queues(items=tuple(_queue(world, name, now) for name in sorted(names)), now=now)
+    scoped = scoped_rules(world, now) if request.groups else []
+    return Queues(
+        items=tuple(_queue(world, name, request.groups, now) for name in sorted(names)),
+        now=now,
+        rules=tuple(scoped),
+        opens=tuple(opening(world, rule, now) for rule in scoped),
+    )
 
 
-def _queue(world: World, name: str, now: int) -> QueueInfo:
-    head = world.lines[name].first()
+def _queue(world: World, name: str, groups: tuple[str, ...], now: int) -> QueueInfo:
+    in_line = [world.jobs[job_id] for _, _, job_id in islice(world.lines[name], 1)]
+    head = min([*in_line, *world.set_aside(name)], key=rank, default=None)
     rules = [
         rule
-        for _, rule in sorted(world.rules.items(), key=lambda item: item[0].kind)
-        if rule.target == name and (rule.expires_at is None or rule.expires_at > now)
+        for rule in sorted(world.rules_in_force(now), key=lambda rule: rule.kind)
+        if rule.scope is Scope.QUEUE and rule.target == name
     ]
+    asked = (None, *groups) if groups else ()
     return QueueInfo(
         name=name,
         counts={state: n for state in State if (n := world.counts[name, state])},
         totals={state: n for state in State if (n := world.totals[name, state])},
-        oldest_waiting=None if head is None else world.jobs[head[2]].enqueued_at,
+        oldest_waiting=None if head is None else head.enqueued_at,
         rules=tuple(rules),
         settings=world.settings.get(name, QueueSettings()),
+        gates=tuple(gate_info(world, name, group, now) for group in asked),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oxmill.model.job import Attempt, Job, LeasedJob, NewJob
+from oxmill.model.rule import RuleKey
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -62,6 +63,8 @@ class Record:
     progress: bytes | None = None
     last_outcome: str | None = None
     """How the newest token's lease ended; `None` while it runs and after a redrive."""
+    aside: RuleKey | None = None
+    """The closed gate of its own behind which it waits, out of its lane."""
     past: list[Attempt] = field(default_factory=list)
     """Attempts that have ended."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from oxmill.drivers.memory.claiming import held_by
+from oxmill.drivers.memory.gates import close, frees, is_ordered
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
+from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import Change, State
+from oxmill.model.value import Micros
 from oxmill.store.admission import check_settlements, clip, need, storable
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
@@ -37,41 +40,63 @@ def _judge(world: World, item: Settlement) -> Settled:
     record = world.jobs.get(item.id)
     if record is None:
         return Settled(id=item.id, ruling=Ruling.GONE, state=None)
+    gained: tuple[str, ...] = ()
     if held_by(world, record, item.token):
-        _apply(world, record, item)
+        gained = _apply(world, record, item)
         ruling = Ruling.WON
     elif record.token == item.token and record.last_outcome == item.outcome:
         ruling = Ruling.WON
     else:
         ruling = Ruling.LOST
-    return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue)
+    return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue, gained=gained)
 
 
-def _apply(world: World, record: Record, item: Settlement) -> None:
+def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
+    """End the lease. Gives the queues in which other jobs may start because of it."""
     now = world.clock()
     error = clip(item.error, world.bounds.error_bytes)
-    given = storable(item.reason, world.bounds.error_bytes)
     world.finish_attempt(record, item.outcome, error)
     if error is not None:
         record.error = error
     if item.outcome in (Outcome.RETRY, Outcome.FAIL):
         record.failures += 1
+    if item.outcome is Outcome.RELEASE and item.closes is not None:
+        group = None if item.closes is Scope.QUEUE else record.group
+        close(world, record.queue, group, now + item.delay)
+    freed = record.queue if frees(world, record) else None
+    gained = (_move_on(world, record, item, now), freed)
+    return tuple(dict.fromkeys(queue for queue in gained if queue is not None))
+
+
+def _move_on(world: World, record: Record, item: Settlement, now: Micros) -> str | None:
+    """To where the outcome says. Gives the queue of a job that was held behind this one."""
+    given = storable(item.reason, world.bounds.error_bytes)
     match item.outcome:
         case Outcome.COMPLETE:
             record.result = item.result
-            world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+            return world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
         case Outcome.FAIL:
-            world.end(record, Change.FAIL, State.FAILED, given or Reason.REFUSED)
+            return world.end(record, Change.FAIL, State.FAILED, given or Reason.REFUSED)
         case Outcome.CANCEL:
             reason = given or record.reason or Reason.CANCELLED
-            world.end(record, Change.CANCEL, State.CANCELLED, reason)
+            return world.end(record, Change.CANCEL, State.CANCELLED, reason)
         case _ if record.cancel_requested:
-            world.end(record, Change.CANCEL, State.CANCELLED, record.reason)
+            return world.end(record, Change.CANCEL, State.CANCELLED, record.reason)
         case Outcome.RETRY if record.failures >= record.max_attempts:
-            world.end(record, Change.FAIL, State.FAILED, Reason.EXHAUSTED)
+            return world.end(record, Change.FAIL, State.FAILED, Reason.EXHAUSTED)
         case Outcome.RETRY:
-            world.line_up(record, Change.RETRY, now + item.delay, now)
+            _again(world, record, Change.RETRY, now + item.delay, now)
         case Outcome.SNOOZE:
-            world.line_up(record, Change.SNOOZE, now + item.delay, now)
+            _again(world, record, Change.SNOOZE, now + item.delay, now)
         case Outcome.RELEASE:
             world.move(record, Change.RELEASE, State.WAITING)
+    return None
+
+
+def _again(world: World, record: Record, change: Change, at: Micros, now: Micros) -> None:
+    """Another try then. In an ordered group the job keeps its place, and the others wait too."""
+    if is_ordered(world, record):
+        close(world, record.queue, record.group, at)
+        world.move(record, change, State.WAITING)
+    else:
+        world.line_up(record, change, at, now)

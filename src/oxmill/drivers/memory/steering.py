@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from oxmill.drivers.memory.gates import opened_by
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.transport import Call
@@ -32,7 +33,7 @@ class MemorySteering:
         self._able = able
 
     def put_rules(self, request: PutRules) -> Plan[RulesPut]:
-        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        """Once this returns, no claim that starts later gives a job that a rule keeps back."""
         check_rules(request, self._world.bounds, self._able)
         return self._put_rules(request)
 
@@ -48,8 +49,11 @@ class MemorySteering:
     @plan("put_settings")
     def _put_settings(self, request: PutSettings) -> Steps[None]:
         def act() -> None:
-            self._world.settings[request.queue] = request.settings
-            self._world.tell("settings", request.queue, author=request.author)
+            settings = request.settings
+            self._world.settings[request.queue] = settings
+            self._world.tell(
+                "settings", request.queue, author=request.author, detail=settings.summary
+            )
 
         return (yield from ask(Call(act)))
 
@@ -89,13 +93,13 @@ def _put_rules(world: World, request: PutRules) -> RulesPut:
         if before is not None and rule_now == msgspec.structs.replace(before, set_at=now):
             continue
         world.rules[rule.key] = rule_now
-        world.tell(_SETTING[rule.kind], rule.target, author=author, detail=rule.reason)
+        world.tell(_SETTING[rule.kind], rule.key.title, author=author, detail=rule.summary)
         changed += 1
     for key in request.lift:
-        if world.rules.pop(key, None) is not None:
-            world.tell(_LIFTING[key.kind], key.target, author=request.author)
+        if world.drop_rule(key):
+            world.tell(_LIFTING[key.kind], key.title, author=request.author)
             changed += 1
-            opened.append(key.target)
+            opened += opened_by(world, key)
     return RulesPut(changed=changed, queues=tuple(dict.fromkeys(opened)))
 
 

@@ -7,22 +7,28 @@ of the contract stands here once, in plain dictionaries.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from oxmill.drivers.memory.lanes import Lanes
 from oxmill.drivers.memory.line import Key, Line
 from oxmill.drivers.memory.record import LAPSE, Record
 from oxmill.model.bounds import Bounds
 from oxmill.model.info import Command, Event, WorkerInfo
 from oxmill.model.job import Attempt, Reason
-from oxmill.model.rule import Rule, RuleKey
+from oxmill.model.rule import Rule, RuleKey, RuleKind, Scope
 from oxmill.model.schedule import ScheduleInfo
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure, poison
 from oxmill.model.state import IDLE, Change, State, allowed
 from oxmill.model.unique import UniqueKey
 from oxmill.model.value import Micros
+
+Place = tuple[str, str | None]
+"""A queue, or a group in it."""
+MeterKey = Place | RuleKey
+"""What a rate is counted for: a place, or a throttle."""
 
 
 @dataclass(slots=True)
@@ -60,7 +66,11 @@ class World:
         self.bounds = bounds
         self.jobs: dict[str, Record] = {}
         self.lines: defaultdict[str, Line] = defaultdict(Line)
-        """queue → waiting jobs by (priority, place)."""
+        """queue → waiting jobs by (priority, place), without those set aside."""
+        self.lanes = Lanes()
+        """The same jobs, as gated claims see them."""
+        self.aside: dict[str, Record] = {}
+        """Waiting jobs behind a closed gate of their own."""
         self.due: defaultdict[str, Line] = defaultdict(Line)
         """queue → scheduled jobs by (due time, arrival)."""
         self.running: dict[str, Record] = {}
@@ -69,6 +79,10 @@ class World:
         self.keys: dict[str, Claimant] = {}
         self.rules: dict[RuleKey, Rule] = {}
         self.settings: dict[str, QueueSettings] = {}
+        self.meters: dict[MeterKey, Micros] = {}
+        """How far each rate is used up."""
+        self.closings: dict[Place, Micros] = {}
+        """Until when a holder asked to wait."""
         self.schedules: dict[str, ScheduleInfo] = {}
         self.workers: dict[str, Presence] = {}
         self.events: list[Event] = []
@@ -106,6 +120,7 @@ class World:
             raise AssertionError(f"{change} may not lead from {record.state} to {state}")
         self._leave(record)
         record.state = state
+        record.aside = None
         self._join(record)
 
     def line_up(self, record: Record, change: Change, due_at: Micros, now: Micros) -> None:
@@ -120,10 +135,26 @@ class World:
         self.move(record, change, State.SCHEDULED if due_at > now else State.WAITING)
 
     def rewrite(self, record: Record, change: Callable[[Record], None]) -> None:
-        """Change what a job is ranked by, without losing it from its line."""
+        """Change what a job is ranked by, without losing it from its line. A job that was set
+        aside is back in its lane: what closed its gate may not be about it any more."""
         self._leave(record)
+        record.aside = None
         change(record)
         self._join(record)
+
+    def put_aside(self, record: Record, gate: RuleKey) -> None:
+        """Out of its lane, but still waiting, and with its place."""
+        self._leave(record)
+        record.aside = gate
+        self._join(record)
+
+    def bring_back(self, record: Record) -> None:
+        """Back into its lane."""
+        self.rewrite(record, lambda _: None)
+
+    def set_aside(self, queue: str) -> list[Record]:
+        """The jobs of a queue that are set aside, best rank first."""
+        return sorted((r for r in self.aside.values() if r.queue == queue), key=rank)
 
     def admit(self, record: Record, state: State) -> None:
         """Let a new job in."""
@@ -138,8 +169,11 @@ class World:
 
     def _join(self, record: Record) -> None:
         self.counts[record.queue, record.state] += 1
-        if record.state is State.WAITING:
-            self.lines[record.queue].add(_rank(record))
+        if record.state is State.WAITING and record.aside is not None:
+            self.aside[record.id] = record
+        elif record.state is State.WAITING:
+            self.lines[record.queue].add(rank(record))
+            self.lanes.join(record)
         elif record.state is State.SCHEDULED:
             self.due[record.queue].add(_moment(record))
         elif record.state is State.RUNNING:
@@ -149,8 +183,11 @@ class World:
 
     def _leave(self, record: Record) -> None:
         self.counts[record.queue, record.state] -= 1
-        if record.state is State.WAITING:
-            self.lines[record.queue].remove(_rank(record))
+        if record.state is State.WAITING and record.aside is not None:
+            del self.aside[record.id]
+        elif record.state is State.WAITING:
+            self.lines[record.queue].remove(rank(record))
+            self.lanes.leave(record)
         elif record.state is State.SCHEDULED:
             self.due[record.queue].remove(_moment(record))
         elif record.state is State.RUNNING:
@@ -294,17 +331,40 @@ class World:
         ]
         return sorted(found, key=lambda record: (record.expires_at or 0, record.seq))
 
+    # --- rules -------------------------------------------------------------------------------
+
+    def in_force(self, key: RuleKey, now: Micros) -> Rule | None:
+        """The rule of this name, unless it is over."""
+        rule = self.rules.get(key)
+        return None if rule is None or _over(rule, now) else rule
+
+    def rules_in_force(self, now: Micros) -> Iterator[Rule]:
+        """All rules that are not over."""
+        return (rule for rule in self.rules.values() if not _over(rule, now))
+
+    def drop_rule(self, key: RuleKey) -> bool:
+        """Forget a rule, with what was spent of it; whether it was there."""
+        self.meters.pop(key, None)
+        return self.rules.pop(key, None) is not None
+
     def closed(self, queue: str, now: Micros) -> bool:
-        """Whether a rule keeps this queue closed."""
+        """Whether a pause or block keeps this queue closed."""
         return any(
-            rule.target == queue and (rule.expires_at is None or rule.expires_at > now)
-            for rule in self.rules.values()
+            rule.scope is Scope.QUEUE
+            and rule.target == queue
+            and rule.kind is not RuleKind.THROTTLE
+            for rule in self.rules_in_force(now)
         )
 
 
-def _rank(record: Record) -> Key:
+def rank(record: Record) -> Key:
+    """What a line is ordered by."""
     return (record.priority, record.place, record.id)
 
 
 def _moment(record: Record) -> Key:
     return (record.due_at, record.seq, record.id)
+
+
+def _over(rule: Rule, now: Micros) -> bool:
+    return rule.expires_at is not None and rule.expires_at <= now

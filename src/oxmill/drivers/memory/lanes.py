@@ -1,0 +1,105 @@
+"""Lanes: where a waiting job stands, and whose turn it is (decision 0060)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oxmill.drivers.memory.line import Line
+from oxmill.drivers.memory.record import Record
+
+LaneKey = tuple[int, str | None]
+"""Within a queue: (priority, group)."""
+
+
+@dataclass(slots=True)
+class Lane:
+    """The jobs of one queue, group and priority that are in line, and their turn."""
+
+    priority: int
+    group: str | None
+    turn: int
+    """From the counter of places; among the lanes of a priority the smallest is next."""
+    served: int = 0
+    """Jobs given in this turn so far."""
+
+    @property
+    def key(self) -> LaneKey:
+        """Its name within its queue."""
+        return (self.priority, self.group)
+
+    @property
+    def next(self) -> tuple[int, bool, str]:
+        """What lanes of one priority are ordered by. Turns are equal only if the job that made one
+        lane was moved to another; then the lane of no group is first, then the group's name."""
+        return (self.turn, self.group is not None, self.group or "")
+
+
+class Lanes:
+    """Every lane of every queue.
+
+    The lane of a group is made by the first job that joins it. That of no group is made by claims
+    that need one. Only claims drop lanes.
+    """
+
+    def __init__(self) -> None:
+        self._standing: defaultdict[tuple[str, LaneKey], Line] = defaultdict(Line)
+        self._lanes: defaultdict[str, dict[LaneKey, Lane]] = defaultdict(dict)
+
+    def join(self, record: Record) -> None:
+        """A job takes its place in its lane."""
+        self._standing[record.queue, _key(record)].add((0, record.place, record.id))
+        if record.group is not None and not self.has(record.queue, _key(record)):
+            self.make(record.queue, _key(record), record.place)
+
+    def leave(self, record: Record) -> None:
+        """A job leaves its lane. The lane stays, even without jobs."""
+        line = self._standing[record.queue, _key(record)]
+        line.remove((0, record.place, record.id))
+        if not len(line):
+            del self._standing[record.queue, _key(record)]
+
+    def has(self, queue: str, key: LaneKey) -> bool:
+        """Whether there is this lane."""
+        return key in self._lanes[queue]
+
+    def make(self, queue: str, key: LaneKey, turn: int) -> None:
+        """Make a lane."""
+        priority, group = key
+        self._lanes[queue][key] = Lane(priority=priority, group=group, turn=turn)
+
+    def drop(self, queue: str, key: LaneKey) -> None:
+        """Drop a lane."""
+        del self._lanes[queue][key]
+
+    def of(self, queue: str) -> list[Lane]:
+        """The lanes of a queue, best priority first, then by turn."""
+        lanes = self._lanes[queue].values()
+        return sorted(lanes, key=lambda lane: (lane.priority, lane.next))
+
+    def one(self, record: Record) -> Lane:
+        """The lane of a job."""
+        return self._lanes[record.queue][_key(record)]
+
+    def ids(self, queue: str, key: LaneKey) -> list[str]:
+        """The jobs in a lane, in order."""
+        line = self._standing.get((queue, key))
+        return [] if line is None else [job_id for _, _, job_id in line]
+
+    def heads(self, queue: str) -> Iterator[tuple[LaneKey, int]]:
+        """Where jobs of this queue stand, lane or not, and the place of the first of each."""
+        for (of, key), line in self._standing.items():
+            first = line.first()
+            if of == queue and first is not None:
+                yield key, first[1]
+
+    def queues_of(self, group: str) -> list[str]:
+        """The queues with a lane of this group."""
+        return sorted(
+            queue for queue, lanes in self._lanes.items() if any(g == group for _, g in lanes)
+        )
+
+
+def _key(record: Record) -> LaneKey:
+    return (record.priority, record.group)
