@@ -49,14 +49,14 @@ def test_what_is_due_is_applied_once(path, monkeypatch):
     driver = open_sqlite(path)
     driver.run(driver.installing.migrate(Migrate()))
     driver.close()
-    more = Migration(2, "0002_more", "-- More.\nCREATE TABLE more (x INTEGER) STRICT;\n")
+    more = Migration(99, "0099_more", "-- More.\nCREATE TABLE more (x INTEGER) STRICT;\n")
     monkeypatch.setattr(migrating, "migrations", lambda: (*migrations(), more))
 
     for _ in range(2):
         driver = open_sqlite(path)
         assert version(driver).pending is (len(ledger(path)) == 1)
         schema = driver.run(driver.installing.migrate(Migrate()))
-        assert schema.applied == (migrations()[0].name, "0002_more")
+        assert schema.applied == (migrations()[0].name, "0099_more")
         driver.close()
 
     assert [row[0] for row in ledger(path)] == [1, 2]

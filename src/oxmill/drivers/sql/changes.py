@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
+from oxmill.drivers.sql.lanes import free_lanes, join_lanes
+from oxmill.drivers.sql.limits import frees, limits_of, load_settings
+from oxmill.drivers.sql.meters import MeterKey, group_key, queue_key, shut
 from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
 from oxmill.drivers.sql.steps import Draw, Many, Statement
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Keys, load_keys
+from oxmill.model.rule import Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure, Outcome
 from oxmill.model.state import State
@@ -33,6 +35,10 @@ class Changes:
         self.tally = Tally()
         self.gained: dict[str, None] = {}
         """Queues that have gained waiting jobs."""
+        self.opened: dict[str, None] = {}
+        """Queues in which jobs may start because others run no longer."""
+        self.heirs: list[str] = []
+        """Queues in which jobs wait that were held behind others."""
         self._settings = settings
         self._changed: dict[int, Standing] = {}
         self._joining: dict[int, Standing] = {}
@@ -40,6 +46,8 @@ class Changes:
         self._attempts: list[tuple[Any, ...]] = []
         self._undone: list[tuple[int, int]] = []
         self._events: list[tuple[Micros, str, str, str, str]] = []
+        self._stopped: dict[tuple[str, str], None] = {}
+        self._closings: dict[MeterKey, Micros] = {}
 
     def tell(self, kind: str, target: str, *, author: str = "", detail: str = "") -> None:
         """Record an event."""
@@ -47,6 +55,8 @@ class Changes:
 
     def move(self, job: Standing, state: State) -> None:
         """The job is in another state from now on."""
+        if job.state is State.RUNNING:
+            self._stop(job)
         self.tally.move(job.queue, job.state, state)
         job.state = state
         self.touch(job)
@@ -64,6 +74,34 @@ class Changes:
         self.move(job, State.WAITING)
         self._joining[job.seq] = job
         self.gained[job.queue] = None
+
+    def try_again(self, job: Standing, due_at: Micros) -> None:
+        """Another run then. In an ordered group the job keeps its place, and the others wait too."""
+        if job.group is not None and self._of(job.queue).ordered_groups:
+            self.close(job, Scope.GROUP, due_at)
+            self.move(job, State.WAITING)
+        else:
+            self.line_up(job, due_at)
+
+    def close(self, job: Standing, scope: Scope, until: Micros) -> None:
+        """The gate of the job's group is shut, or that of its queue if it has none or if that is
+        meant."""
+        if scope is Scope.QUEUE or job.group is None:
+            key = queue_key(job.queue)
+        else:
+            key = group_key(job.queue, job.group)
+        self._closings[key] = max(self._closings.get(key, 0), until)
+
+    def _stop(self, job: Standing) -> None:
+        """The job runs no longer: what waited for that may start."""
+        if job.group is not None:
+            self._stopped[job.group, job.queue] = None
+        if self.makes_room(job):
+            self.opened[job.queue] = None
+
+    def makes_room(self, job: Standing) -> bool:
+        """Whether others may start because this job runs no longer."""
+        return frees(limits_of(self._of(job.queue)), job.group)
 
     def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
         """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
@@ -86,6 +124,8 @@ class Changes:
 
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""
+        if job.state is State.RUNNING:
+            self._stop(job)
         self.tally.add(job.queue, job.state, -1)
         self.tally.add(job.queue, state, 1, 1)
         job.state = state
@@ -117,14 +157,19 @@ class Changes:
         if heir is not None:
             heir.reason = None
             self.line_up(heir, heir.due_at)
+            if heir.state is State.WAITING:
+                self.heirs.append(heir.queue)
 
     def _keep(self, job: Standing) -> Micros:
         if job.keep is not None:
             return job.keep
-        settings = self._settings.get(job.queue, _DEFAULTS)
+        settings = self._of(job.queue)
         if job.state is State.SUCCEEDED:
             return settings.keep_succeeded
         return settings.keep_failed if job.state is State.FAILED else settings.keep_cancelled
+
+    def _of(self, queue: str) -> QueueSettings:
+        return self._settings.get(queue, _DEFAULTS)
 
     def write(self) -> Steps[None]:
         """Write everything down."""
@@ -142,6 +187,12 @@ class Changes:
         if self._changed:
             rows = [job.written() for job in self._changed.values()]
             yield from ask(Many("write_standing", rows))
+            waiting = [job for job in self._changed.values() if job.state is State.WAITING]
+            yield from join_lanes(
+                (job.group, job.queue, job.priority, job.place) for job in waiting
+            )
+        yield from free_lanes(self._stopped)
+        yield from shut(self._closings)
         yield from delete(self._removed)
         yield from self.keys.write()
         yield from self.tally.write()
@@ -169,13 +220,5 @@ def changes_to(jobs: Iterable[Standing], now: Micros) -> Steps[Changes]:
     jobs = list(jobs)
     keyed = [job.unique_key for job in jobs if job.unique_key is not None]
     keys = (yield from load_keys(keyed, jobs)) if keyed else Keys()
-    settings = yield from load_settings({job.queue for job in jobs if job.keep is None})
+    settings = yield from load_settings({job.queue for job in jobs})
     return Changes(now, keys, settings)
-
-
-def load_settings(queues: set[str]) -> Steps[dict[str, QueueSettings]]:
-    """The settings of these queues, as far as any were put."""
-    if not queues:
-        return {}
-    rows = yield from ask(Statement("settings_of", {"queues": json_text(queues)}))
-    return {queue: msgspec.json.decode(text, type=QueueSettings) for queue, text in rows}

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
 
-from oxmill.drivers.sql.rows import (
-    json_text,
-    leased,
-    standings,
-    stored_nonce,
-)
+from oxmill.drivers.sql.gating import GatedClaim
+from oxmill.drivers.sql.granting import grant
+from oxmill.drivers.sql.naming import through_gates
+from oxmill.drivers.sql.resuming import room_for
+from oxmill.drivers.sql.rows import Standing, json_text, leased, standings
 from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
@@ -41,16 +40,17 @@ class SqlClaiming:
         queues = list(dict.fromkeys(request.queues))
         horizons = yield from self._tended(queues, now)
         opened = [each for each in horizons if not each.closed]
-        lines = [each.queue for each in opened if each.waiting]
-        rows = yield from _line(lines, now, request.limit)
-        yield from grant(rows, request, now)
+        if any(each.gated for each in opened):
+            names = [each.queue for each in opened]
+            rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
+        else:
+            lines = [each.queue for each in opened if each.waiting]
+            rows = yield from _line(lines, now, request.limit)
+            yield from grant(rows, request, now)
+            moments = []
         until = now + request.lease
-        return Claimed(
-            jobs=leased(rows, request.nonce),
-            now=now,
-            until=until,
-            next_due=None if len(rows) == request.limit else _next_due(opened, rows, until),
-        )
+        due = None if len(rows) == request.limit else _next_due(opened, rows, until, moments)
+        return Claimed(jobs=leased(rows, request.nonce), now=now, until=until, next_due=due)
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -67,13 +67,17 @@ class SqlClaiming:
         found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
         by_id = {job.id: job for job in found}
         chosen = [
-            job.seq
+            job
             for job in (by_id[name] for name in dict.fromkeys(request.ids) if name in by_id)
             if job.state is State.WAITING
             and job.queue in opened
             and (job.attempt > 0 or job.expires_at is None or job.expires_at > now)
         ]
-        rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)}))
+        seqs = json_text(job.seq for job in chosen)
+        rows = yield from ask(Statement("leases_by_seq", {"seqs": seqs}))
+        gated = {each.queue for each in horizons if each.gated}
+        if any(job.queue in gated for job in chosen):
+            rows = yield from through_gates(rows, chosen, now)
         yield from grant(rows, request, now)
         return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
 
@@ -139,8 +143,11 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
     return [seq for _, _, seq in ranked]
 
 
-def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | None:
+def _next_due(
+    opened: Sequence[Horizon], rows: Rows, until: Micros, gates: Sequence[Micros]
+) -> Micros | None:
     moments = [moment for each in opened for moment in (each.due_at, each.lease_until)]
+    moments += gates
     if rows:
         moments.append(until)
     return min((moment for moment in moments if moment is not None), default=None)
@@ -154,21 +161,21 @@ def renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
         rows = yield from ask(Statement("standings_by_id", ids, locks=True))
     jobs = {job.id: job for job in standings(rows)}
     tally = Tally()
+    room = yield from room_for(job for job in jobs.values() if _lapsed(job))
     kept: dict[int, None] = {}
     back: list[tuple[int, int]] = []
     progress: list[tuple[bytes, int]] = []
     holds: list[Hold] = []
     for item in request.items:
         job = jobs.get(item.id)
-        lapsed = job is not None and job.state is State.WAITING and job.last_outcome == LAPSE
         if (
             job is None
             or not job.held_under(item.token)
-            or not (lapsed or job.state is State.RUNNING)
+            or not (job.state is State.RUNNING or (_lapsed(job) and room.enter(job)))
         ):
             holds.append(Hold.LOST)
             continue
-        if lapsed:
+        if job.state is not State.RUNNING:
             tally.move(job.queue, State.WAITING, State.RUNNING)
             job.state = State.RUNNING
             back.append((job.seq, job.attempt))
@@ -185,3 +192,7 @@ def renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
         yield from ask(Many("drop_attempt", back))
     yield from tally.write()
     return tuple(holds)
+
+
+def _lapsed(job: Standing) -> bool:
+    return job.state is State.WAITING and job.last_outcome == LAPSE

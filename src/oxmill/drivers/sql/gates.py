@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.limits import group_slots, load_settings
 from oxmill.drivers.sql.meters import (
     EVERYWHERE,
     OWN,
@@ -183,7 +183,7 @@ class Book:
         settings = self.of(queue)
         timed = self._timed(queue_key(queue), settings.rate)
         throttle = self._rules.get(RuleKey(kind=RuleKind.THROTTLE, target=queue))
-        ruled = () if throttle is None else (self._of_rule(throttle),)
+        ruled = () if throttle is None else (self.of_rule(throttle),)
         return (*_slots(settings.concurrency, running), *timed, *ruled)
 
     def of_group(self, queue: str, group: str, running: int) -> Gates:
@@ -191,7 +191,7 @@ class Book:
         settings = self.of(queue)
         timed = self._timed(group_key(queue, group), settings.group_rate)
         keys = [RuleKey(kind=kind, target=group, scope=Scope.GROUP) for kind in _KINDS]
-        ruled = [self._of_rule(self._rules[key]) for key in keys if key in self._rules]
+        ruled = [self.of_rule(self._rules[key]) for key in keys if key in self._rules]
         return (*_slots(group_slots(settings), running), *timed, *ruled)
 
     def of_job(self, task: str, extras: str | None) -> dict[str, Gate]:
@@ -203,30 +203,31 @@ class Book:
             for scope, target in targets_of(task, extras)
             for kind in _KINDS
         ]
-        return {job_gate(key): self._of_rule(self._rules[key]) for key in keys if key in self._rules}
+        return {job_gate(key): self.of_rule(self._rules[key]) for key in keys if key in self._rules}
 
     def behind(self, gate: str) -> Gate | None:
         """The gate of jobs of this name, if there is still a rule that makes it."""
         rule = self._rules.get(gate_key(gate))
-        return None if rule is None else self._of_rule(rule)
+        return None if rule is None else self.of_rule(rule)
 
     def _timed(self, key: MeterKey, written: str | None) -> Gates:
         """`RateLimited` and the rate."""
         closed = Shut(self.meters.at(key).closed_until)
         return (closed,) if written is None else (closed, Pace(rate(written), key, self.meters))
 
-    def _of_rule(self, rule: Rule) -> Gate:
+    def of_rule(self, rule: Rule) -> Gate:
+        """The gate that a rule makes; the meter of a throttle is loaded."""
         ends = FOREVER if rule.expires_at is None else rule.expires_at
         if rule.kind is RuleKind.THROTTLE and rule.rate is not None:
             return Pace(rate(rule.rate), meter_of(rule.key), self.meters, ends)
         return Shut(ends)
 
 
-def open_book(queues: list[str], now: Micros) -> Steps[Book]:
+def open_book(queues: list[str], now: Micros, *, locks: bool = True) -> Steps[Book]:
     """What claims on these queues must know before they come to any lane."""
     settings = yield from load_settings(set(queues))
     ((jobs, groups),) = yield from ask(Statement("rules_scoped", {"now": now}))
-    book = Book(now, settings, bool(jobs), bool(groups))
+    book = Book(now, settings, bool(jobs), bool(groups), Meters(locks))
     yield from book.meters.load(queue_key(queue) for queue in queues)
     yield from book.look_up((Scope.QUEUE.value, queue) for queue in queues)
     return book
@@ -241,26 +242,3 @@ def targets_of(task: str, extras: str | None) -> list[Target]:
 
 def _slots(most: int | None, running: int) -> Gates:
     return () if most is None else (Slots(most, running),)
-
-
-def group_slots(settings: QueueSettings) -> int | None:
-    """How many jobs of one group may run at once."""
-    return 1 if settings.ordered_groups else settings.group_concurrency
-
-
-ANY_LIMIT, QUEUE_SLOTS, GROUP_SLOTS = 1, 2, 4
-
-
-def limits_of(settings: QueueSettings) -> int:
-    """What kinds of limits there are, as a number that statements can read."""
-    found = ANY_LIMIT if settings.limits else 0
-    if settings.concurrency is not None:
-        found |= QUEUE_SLOTS
-    if group_slots(settings) is not None:
-        found |= GROUP_SLOTS
-    return found
-
-
-def frees(limits: int, group: str | None) -> bool:
-    """Whether others may start because a job runs no longer."""
-    return bool(limits & QUEUE_SLOTS or (group is not None and limits & GROUP_SLOTS))

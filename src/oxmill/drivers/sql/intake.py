@@ -76,6 +76,8 @@ class Intake:
     tally: Tally = field(default_factory=Tally)
     created: list[tuple[NewJob, Standing]] = field(default_factory=list)
     replaced: dict[int, Replacement] = field(default_factory=dict)
+    joining: list[tuple[str | None, str, int, int]] = field(default_factory=list)
+    """Group, queue, priority and place of jobs that wait in line, one after the other."""
 
     def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
         """One answer per job; if any is refused nothing may be written."""
@@ -138,6 +140,7 @@ class Intake:
         self.created.append((job, created))
         self.jobs[job.id] = self.keys.jobs[job.id] = created
         self.contents[job.id] = (job.queue, job.task, job.payload)
+        self._join(created)
         return created
 
     def _replace(self, there: Standing, job: NewJob) -> None:
@@ -161,6 +164,11 @@ class Intake:
         there.group = new.group
         there.max_attempts, there.crash_limit = new.max_attempts, new.crash_limit
         self.contents[there.id] = (job.queue, job.task, job.payload)
+        self._join(there)
+
+    def _join(self, job: Standing) -> None:
+        if job.group is not None and job.state is State.WAITING:
+            self.joining.append((job.group, job.queue, job.priority, job.place))
 
 
 def _answer(job: Standing, verdict: Verdict) -> Enqueued:

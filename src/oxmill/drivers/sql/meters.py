@@ -48,6 +48,8 @@ class Meter:
 class Meters:
     """The meters that an operation looks at, and those it has changed."""
 
+    locks: bool = True
+    """Whether nobody else may use them meanwhile."""
     known: dict[MeterKey, Meter] = field(default_factory=dict)
     _touched: dict[MeterKey, None] = field(default_factory=dict)
 
@@ -65,7 +67,8 @@ class Meters:
         wanted = [key for key in dict.fromkeys(keys) if key not in self.known]
         if not wanted:
             return
-        rows = yield from ask(Statement("meters_by_key", {"keys": json_text(wanted)}, locks=True))
+        asked = {"keys": json_text(wanted)}
+        rows = yield from ask(Statement("meters_by_key", asked, locks=self.locks))
         self.known.update((key, Meter()) for key in wanted)
         for queue, scope, target, tat, closed_until in rows:
             self.known[MeterKey(queue, scope, target)] = Meter(tat, closed_until)

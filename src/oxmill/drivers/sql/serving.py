@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
 
-from oxmill.drivers.sql.gates import Book, Gates, group_slots, shut_until, targets_of
+from oxmill.drivers.sql.gates import Book, Gates, shut_until, targets_of
 from oxmill.drivers.sql.lanes import NO_GROUP, Head, Lane, LaneBook, LaneKey, read_heads, read_lanes
+from oxmill.drivers.sql.limits import group_slots
 from oxmill.drivers.sql.meters import group_key
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import Statement

@@ -61,15 +61,19 @@ class SqlSettling:
         if job is None:
             return Settled(id=item.id, ruling=Ruling.GONE, state=None)
         ruling = Ruling.LOST
+        gained: tuple[str, ...] = ()
         if job.held_under(item.token):
             if job.state is State.RUNNING or (
                 job.state is State.WAITING and job.last_outcome == LAPSE
             ):
+                changes.heirs.clear()
                 self._apply(changes, job, item)
+                room = [job.queue] if changes.makes_room(job) else []
+                gained = tuple(dict.fromkeys([*changes.heirs, *room]))
                 ruling = Ruling.WON
             elif job.last_outcome == item.outcome:
                 ruling = Ruling.WON
-        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue)
+        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue, gained=gained)
 
     def _apply(self, changes: Changes, job: Standing, item: Settlement) -> None:
         error = clip(item.error, self._bounds.error_bytes)
@@ -78,6 +82,8 @@ class SqlSettling:
         job.error = failure_text(error)
         if item.outcome in (Outcome.RETRY, Outcome.FAIL):
             job.failures += 1
+        if item.outcome is Outcome.RELEASE and item.closes is not None:
+            changes.close(job, item.closes, changes.now + item.delay)
         match item.outcome:
             case Outcome.COMPLETE:
                 job.result = item.result
@@ -91,7 +97,7 @@ class SqlSettling:
             case Outcome.RETRY if job.failures >= job.max_attempts:
                 changes.end(job, State.FAILED, Reason.EXHAUSTED)
             case Outcome.RETRY | Outcome.SNOOZE:
-                changes.line_up(job, changes.now + item.delay)
+                changes.try_again(job, changes.now + item.delay)
             case Outcome.RELEASE:
                 changes.move(job, State.WAITING)
 

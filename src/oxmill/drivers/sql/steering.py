@@ -8,6 +8,9 @@ from typing import Any
 import msgspec
 
 from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.lanes import join_lanes
+from oxmill.drivers.sql.limits import limits_of
+from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
 from oxmill.drivers.sql.rows import Standing, extras_in, json_text
 from oxmill.drivers.sql.rulebook import named, row_of, rule_of
 from oxmill.drivers.sql.searching import matching
@@ -16,7 +19,7 @@ from oxmill.drivers.sql.uniques import Holding, Keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
-from oxmill.model.rule import PutRules, Rule, RuleKind, RulesPut
+from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
 from oxmill.model.settings import PutSettings
 from oxmill.model.state import IDLE, State
 from oxmill.model.value import Micros
@@ -40,7 +43,7 @@ class SqlSteering:
         self._able = able
 
     def put_rules(self, request: PutRules) -> Plan[RulesPut]:
-        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        """Once this returns, no claim that starts later gives a job that a rule keeps back."""
         check_rules(request, self._bounds, self._able)
         return self._put_rules(request)
 
@@ -53,13 +56,15 @@ class SqlSteering:
             author = rule.author or request.author
             new = msgspec.structs.replace(rule, author=author, set_at=now)
             changed += yield from _set_rule(changes, new)
-        opened: list[str] = []
+        lifted: list[RuleKey] = []
         for key in request.lift:
             if (yield from ask(Statement("lift_rule", named(key)))):
-                changes.tell(_LIFTING[key.kind], key.target, author=request.author)
-                opened.append(key.target)
+                changes.tell(_LIFTING[key.kind], key.title, author=request.author)
+                lifted.append(key)
+        opened = yield from rules_ended(lifted)
+        yield from look_again(rule.key for rule in request.set)
         yield from changes.write()
-        return RulesPut(changed=changed + len(opened), queues=tuple(dict.fromkeys(opened)))
+        return RulesPut(changed=changed + len(lifted), queues=tuple(opened))
 
     def put_settings(self, request: PutSettings) -> Plan[None]:
         """Holds for every settlement and claim that starts later."""
@@ -70,8 +75,11 @@ class SqlSteering:
     def _put_settings(self, request: PutSettings) -> Steps[None]:
         changes = Changes((yield from ask(NOW)), Keys(), {})
         text = msgspec.json.encode(request.settings).decode()
-        yield from ask(Statement("put_settings", {"queue": request.queue, "settings": text}))
-        changes.tell("settings", request.queue, author=request.author)
+        put = {"queue": request.queue, "settings": text, "limits": limits_of(request.settings)}
+        yield from ask(Statement("put_settings", put))
+        yield from open_queue(request.queue)
+        detail = request.settings.summary
+        changes.tell("settings", request.queue, author=request.author, detail=detail)
         yield from changes.write()
 
     @operation("cancel")
@@ -103,6 +111,10 @@ class SqlSteering:
             places = yield from ask(Draw(len(driven)))
             rows = [(now, place, job.seq) for place, job in zip(places, driven, strict=True)]
             yield from ask(Many("redrive_job", rows))
+            yield from join_lanes(
+                (job.group, job.queue, job.priority, place)
+                for place, job in zip(places, driven, strict=True)
+            )
         for job in driven:
             changes.tally.move(job.queue, job.state, State.WAITING)
         _tell(changes, "redrive", request.author, len(driven))
@@ -145,7 +157,7 @@ def _set_rule(changes: Changes, new: Rule) -> Steps[int]:
     if rows and msgspec.structs.replace(rule_of(rows[0]), set_at=new.set_at) == new:
         return 0
     yield from ask(Many("put_rule", [row_of(new)]))
-    changes.tell(_SETTING[new.kind], new.target, author=new.author, detail=new.reason)
+    changes.tell(_SETTING[new.kind], new.key.title, author=new.author, detail=new.summary)
     return 1
 
 

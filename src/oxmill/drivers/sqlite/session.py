@@ -34,6 +34,7 @@ _SEQ = ("", "seq")
 _INSERT = positional_text("insert_job")
 _UNDO = positional_text("undo_drawn")
 _LABEL = positional_text("add_fields")
+_LANE = positional_text("join_lanes")
 
 
 class Session:
@@ -162,6 +163,8 @@ class Session:
             return None
         if new.labelled and (found := labels_of(new.rows)):
             self._run(_LABEL, found)
+        if new.lanes:
+            self._run(_LANE, new.lanes)
         self._add(new.counts)
         return new.answers
 

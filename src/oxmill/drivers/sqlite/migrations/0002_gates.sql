@@ -66,7 +66,8 @@ CREATE TABLE meters (
 
 CREATE INDEX meters_idle ON meters (idle_at);
 
--- Whether the settings hold any limit, so that a claim need not read them.
-ALTER TABLE queue_settings ADD COLUMN gated INTEGER NOT NULL DEFAULT 0;
+-- What kinds of limits the settings hold, so that claims and settlements need not read them: 1 for any,
+-- 2 for the queue's concurrency, 4 for that of groups.
+ALTER TABLE queue_settings ADD COLUMN limits INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX rules_scoped ON rules (scope) WHERE scope <> 'queue';

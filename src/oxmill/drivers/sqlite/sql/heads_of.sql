@@ -4,8 +4,23 @@
 SELECT
     asked.value,
     (
-        SELECT enqueued_at FROM jobs INDEXED BY jobs_claim
-        WHERE state = 'waiting' AND queue = asked.value
+        SELECT enqueued_at FROM (
+            SELECT * FROM (
+                SELECT priority, place, enqueued_at FROM jobs INDEXED BY jobs_claim
+                WHERE
+                    state = 'waiting' AND group_name IS NULL AND aside IS NULL
+                    AND queue = asked.value
+                ORDER BY priority, place LIMIT 1
+            )
+            UNION ALL
+            SELECT * FROM (
+                SELECT priority, place, enqueued_at FROM jobs INDEXED BY jobs_apart
+                WHERE
+                    state = 'waiting' AND (group_name IS NOT NULL OR aside IS NOT NULL)
+                    AND queue = asked.value
+                ORDER BY priority, place LIMIT 1
+            )
+        )
         ORDER BY priority, place LIMIT 1
     )
 FROM json_each(:queues) AS asked;
