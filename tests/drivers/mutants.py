@@ -347,12 +347,12 @@ def history_forgets_lapses(right):
 # --- order and time -------------------------------------------------------------------------------
 
 
-@mutant((world, "_rank"))
+@mutant((world, "rank"))
 def last_come_first_served(right):
     return lambda record: (record.priority, -record.place, record.id)
 
 
-@mutant((world, "_rank"))
+@mutant((world, "rank"))
 def priority_is_ignored(right):
     return lambda record: (0, record.place, record.id)
 
@@ -381,11 +381,10 @@ def one_job_more_than_asked(right):
     )
 
 
-@mutant((claiming, "_next_due"))
+@mutant((claiming, "_moments"))
 def leases_are_no_reason_to_come_back(right):
     def wrong(world, queues):
-        moments = [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
-        return min(moments, default=None)
+        return [key[0] for queue in queues if (key := world.due[queue].first()) is not None]
 
     return wrong
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -16,6 +18,7 @@ from oxmill.model.info import (
 from oxmill.model.job import Job
 from oxmill.model.query import Find, Get
 from oxmill.model.schedule import ListSchedules, ScheduleInfo
+from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 
 Do = Callable[[Value], Any]
@@ -36,15 +39,21 @@ class Dump(Value, frozen=True):
 
 def dump(do: Do) -> Dump:
     """Look at everything. The store should be at rest: this takes several looks."""
-    queues = do(ListQueues())
+    queues, jobs = do(ListQueues()), all_jobs(do)
+    grouped = {job.queue for job in jobs if job.group is not None and job.state is State.WAITING}
     return Dump(
         now=queues.now,
-        jobs=all_jobs(do),
-        queues=queues.items,
+        jobs=jobs,
+        queues=tuple(_without_head(q) if q.name in grouped else q for q in queues.items),
         schedules=do(ListSchedules(limit=100_000)).items,
         workers=do(ListWorkers()).items,
         events=do(EventsAfter(limit=100_000)),
     )
+
+
+def _without_head(queue: QueueInfo) -> QueueInfo:
+    """Where groups wait, a store may know the oldest of each, but not of all."""
+    return msgspec.structs.replace(queue, oldest_waiting=None)
 
 
 def all_jobs(do: Do) -> tuple[Job, ...]:

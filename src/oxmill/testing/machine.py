@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from oxmill.store.driver import Driver
 from oxmill.testing.clock import VirtualClock
 from oxmill.testing.face import Face
-from oxmill.testing.moves import Moves
+from oxmill.testing.gate_moves import Moves
 
 Open = Callable[[VirtualClock], Driver]
 """Opens an empty store that goes by this clock."""

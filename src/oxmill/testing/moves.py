@@ -24,6 +24,7 @@ from oxmill.model.state import State
 from oxmill.model.token import Token
 from oxmill.model.unique import OnConflict, UniqueKey, Until
 from oxmill.model.value import Micros
+from oxmill.store.capabilities import Capability
 from oxmill.store.plan import together
 from oxmill.testing.lockstep import Lockstep
 
@@ -53,6 +54,9 @@ TRAITS: tuple[tuple[str, Any], ...] = (
     ("keep", 0),
     ("keep", 2 * SECOND),
     ("group", "g"),
+    ("group", "g"),
+    ("group", "h"),
+    ("task", "u"),
     ("fields", {"user": 1}),
     ("fields", {"user": "1", "x": -5}),
     ("tags", ("x", "y")),
@@ -116,12 +120,19 @@ rules = st.builds(
 )
 
 
+def made_of(story: Lockstep, content: Content) -> NewJob:
+    """A new job with an id of its own; without a group where groups make no difference."""
+    if not story.able(Capability.GROUPS):
+        content = content | {"group": None}
+    return NewJob(id=f"j{story.fresh_nonce()}", **content)
+
+
 class Enqueueing(Lockstep):
     """Jobs come in, new ones and known ones."""
 
     def taken_in(self, batch: list[Content]) -> MultipleResults[NewJob]:
         """Enqueue a batch of jobs with ids of their own."""
-        made = tuple(NewJob(id=f"j{self.fresh_nonce()}", **content) for content in batch)
+        made = tuple(made_of(self, content) for content in batch)
         self.ask(Enqueue(jobs=made))
         return multiple(*made)
 
@@ -138,7 +149,7 @@ class Enqueueing(Lockstep):
     @rule(known=jobs, content=contents(st.none()), other=st.booleans())
     def enqueue_again(self, known: NewJob, content: Content, *, other: bool) -> None:
         """A new job beside one that was asked for before, with the same content or another."""
-        fresh = NewJob(id=f"j{self.fresh_nonce()}", **content)
+        fresh = made_of(self, content)
         if other:
             known = NewJob(id=known.id, queue=known.queue, task=known.task, payload=b"other")
         self.ask(Enqueue(jobs=(fresh, known)))
@@ -305,7 +316,7 @@ class Scheduling(Lockstep):
     def fire(self, name: str, next_in: Micros | None, content: Content) -> NewJob:
         """The tick that is next, twice, as two schedulers would."""
         infos = self.ask(ListSchedules()).items
-        job = NewJob(id=f"j{self.fresh_nonce()}", **content)
+        job = made_of(self, content)
         request = Fire(
             name=name,
             expected={info.schedule.name: info.next_at for info in infos}.get(name),
@@ -352,7 +363,3 @@ class Housekeeping(Lockstep):
         if keep is not None:
             settings = QueueSettings(keep_succeeded=keep, keep_cancelled=keep)
             self.ask(PutSettings(queue=known.queue, settings=settings))
-
-
-class Moves(Enqueueing, Settling, Steering, Scheduling, Housekeeping):
-    """Everything that may happen."""

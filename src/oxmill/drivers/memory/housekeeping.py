@@ -68,7 +68,7 @@ def _sweep(world: World, request: Sweep) -> Swept:
         ended.append(record.id)
     for key, rule in list(world.rules.items()):
         if rule.expires_at is not None and rule.expires_at <= now:
-            world.drop_rule(key)
+            del world.rules[key]
             gained += opened_by(world, key)
     return Swept(
         lapsed=len(lapsed[:limit]),

@@ -69,8 +69,8 @@ class Serving:
                 yield from moments(closed)
                 continue
             for lane in world.lanes.of(queue):
-                yield from moments(group_gates(world, queue, lane.group, now))
-                yield from self._kept_back(queue, lane)
+                gates = list(group_gates(world, queue, lane.group, now))
+                yield from self._kept_back(queue, lane) if is_open(gates) else moments(gates)
             for record in world.set_aside(queue):
                 gate = rule_gate(world, _gate_of(record), now)
                 yield from [now] if gate is None or gate.room else moments([gate])

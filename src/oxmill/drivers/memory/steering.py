@@ -96,7 +96,7 @@ def _put_rules(world: World, request: PutRules) -> RulesPut:
         world.tell(_SETTING[rule.kind], rule.key.title, author=author, detail=rule.summary)
         changed += 1
     for key in request.lift:
-        if world.drop_rule(key):
+        if world.rules.pop(key, None) is not None:
             world.tell(_LIFTING[key.kind], key.title, author=request.author)
             changed += 1
             opened += opened_by(world, key)

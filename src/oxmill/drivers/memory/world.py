@@ -342,11 +342,6 @@ class World:
         """All rules that are not over."""
         return (rule for rule in self.rules.values() if not _over(rule, now))
 
-    def drop_rule(self, key: RuleKey) -> bool:
-        """Forget a rule, with what was spent of it; whether it was there."""
-        self.meters.pop(key, None)
-        return self.rules.pop(key, None) is not None
-
     def closed(self, queue: str, now: Micros) -> bool:
         """Whether a pause or block keeps this queue closed."""
         return any(

@@ -14,6 +14,7 @@ import pytest
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, Enqueued, Job, LeasedJob, NewJob
 from oxmill.model.query import Filter, Get
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settled, Settlement
 from oxmill.model.value import Micros, Value
 from oxmill.store.capabilities import Capability
@@ -33,6 +34,11 @@ def new_job(job_id: str, **options: Any) -> NewJob:
     """A job with this id; what matters to the test is given, the rest is ordinary."""
     ordinary: dict[str, Any] = {"queue": QUEUE, "task": "send", "payload": b"{}"}
     return NewJob(**(ordinary | options), id=job_id)
+
+
+def of_group(group: str | None, number: int, **options: Any) -> list[NewJob]:
+    """Jobs `g1`, `g2`, … of group `g`; those of no group are called `n1`, `n2`, …"""
+    return [new_job(f"{group or 'n'}{n}", group=group, **options) for n in range(1, number + 1)]
 
 
 def almost(world: World, length: Micros) -> Micros:
@@ -134,6 +140,14 @@ class World:
         )
         jobs: tuple[LeasedJob, ...] = (await self.do(request)).jobs
         return jobs
+
+    async def ids(self, limit: int = 1, **options: Any) -> list[str]:
+        """The ids of the jobs that one claim was granted, in order."""
+        return [job.id for job in await self.claim(limit, **options)]
+
+    async def configure(self, queue: str = QUEUE, **settings: Any) -> None:
+        """Put the settings of a queue; what is not given is as at the start."""
+        await self.do(PutSettings(queue=queue, settings=QueueSettings(**settings)))
 
     async def settle(self, lease: LeasedJob, outcome: Outcome, **details: Any) -> Settled:
         """Settle one lease and give the store's answer."""
