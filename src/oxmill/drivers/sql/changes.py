@@ -46,7 +46,7 @@ class Changes:
         self._attempts: list[tuple[Any, ...]] = []
         self._undone: list[tuple[int, int]] = []
         self._events: list[tuple[Micros, str, str, str, str]] = []
-        self._stopped: dict[tuple[str, str], None] = {}
+        self._left: dict[tuple[str, str], None] = {}
         self._closings: dict[MeterKey, Micros] = {}
 
     def tell(self, kind: str, target: str, *, author: str = "", detail: str = "") -> None:
@@ -55,8 +55,7 @@ class Changes:
 
     def move(self, job: Standing, state: State) -> None:
         """The job is in another state from now on."""
-        if job.state is State.RUNNING:
-            self._stop(job)
+        self.leave(job)
         self.tally.move(job.queue, job.state, state)
         job.state = state
         self.touch(job)
@@ -92,11 +91,12 @@ class Changes:
             key = group_key(job.queue, job.group)
         self._closings[key] = max(self._closings.get(key, 0), until)
 
-    def _stop(self, job: Standing) -> None:
-        """The job runs no longer: what waited for that may start."""
+    def leave(self, job: Standing) -> None:
+        """The job runs no longer, or stands in its lane no longer as it did: what was closed because
+        of it may be open."""
         if job.group is not None:
-            self._stopped[job.group, job.queue] = None
-        if self.makes_room(job):
+            self._left[job.group, job.queue] = None
+        if job.state is State.RUNNING and self.makes_room(job):
             self.opened[job.queue] = None
 
     def makes_room(self, job: Standing) -> bool:
@@ -124,8 +124,7 @@ class Changes:
 
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""
-        if job.state is State.RUNNING:
-            self._stop(job)
+        self.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self.tally.add(job.queue, state, 1, 1)
         job.state = state
@@ -149,6 +148,7 @@ class Changes:
 
     def remove(self, job: Standing) -> None:
         """A job goes, with its history and fields."""
+        self.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self._removed.append(job)
 
@@ -191,7 +191,7 @@ class Changes:
             yield from join_lanes(
                 (job.group, job.queue, job.priority, job.place) for job in waiting
             )
-        yield from free_lanes(self._stopped)
+        yield from free_lanes(self._left)
         yield from shut(self._closings)
         yield from delete(self._removed)
         yield from self.keys.write()

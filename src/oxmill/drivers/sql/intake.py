@@ -78,6 +78,8 @@ class Intake:
     replaced: dict[int, Replacement] = field(default_factory=dict)
     joining: list[tuple[str | None, str, int, int]] = field(default_factory=list)
     """Group, queue, priority and place of jobs that wait in line, one after the other."""
+    leaving: list[tuple[str, str]] = field(default_factory=list)
+    """Group and queue of jobs that had other content before."""
 
     def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
         """One answer per job; if any is refused nothing may be written."""
@@ -146,6 +148,8 @@ class Intake:
     def _replace(self, there: Standing, job: NewJob) -> None:
         """The job takes over everything but identity and arrival."""
         new = standing_of(job, there.seq, self.now)
+        if there.group is not None:
+            self.leaving.append((there.group, there.queue))
         queue, state = there.queue, there.state
         there.state = State.HELD if state is State.HELD else new.state
         stays = state is State.WAITING and queue == new.queue

@@ -176,14 +176,16 @@ def newcomers(jobs: Iterable[tuple[str | None, str, int, int]]) -> list[Newcomer
 
 def join_lanes(jobs: Iterable[tuple[str | None, str, int, int]]) -> Steps[None]:
     """Make the lanes that these waiting jobs (group, queue, priority, place) stand in, unless they
-    are there."""
+    are there. One that stands behind the gate of its head is looked at again: it may have another
+    head now."""
     rows = newcomers(jobs)
     if rows:
         yield from ask(Many("join_lanes", rows))
 
 
 def free_lanes(stopped: Iterable[tuple[str, str]]) -> Steps[None]:
-    """Jobs of these groups (group, queue) have stopped running: lanes that wait for that open."""
+    """Jobs of these groups (group, queue) run no longer or have left the line: lanes open that may
+    have waited for that."""
     rows = list(dict.fromkeys(stopped))
     if rows:
         yield from ask(Many("free_lanes", rows))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from oxmill.drivers.sql.gates import job_gate, meter_of
+from oxmill.drivers.sql.gates import job_gate
 from oxmill.drivers.sql.rows import json_text
-from oxmill.drivers.sql.steps import Many, Statement
-from oxmill.model.rule import RuleKey, RuleKind, Scope
+from oxmill.drivers.sql.steps import Statement
+from oxmill.model.rule import RuleKey, Scope
 from oxmill.store.plan import Steps, ask
 
 
@@ -24,12 +24,8 @@ def look_again(keys: Iterable[RuleKey]) -> Steps[None]:
 
 
 def rules_ended(keys: Iterable[RuleKey]) -> Steps[list[str]]:
-    """These rules hold no longer, and what was spent of them is forgotten. The queues in which
-    jobs may start because of it."""
+    """These rules hold no longer. The queues in which jobs may start because of it."""
     keys = list(keys)
-    throttles = [meter_of(key) for key in keys if key.kind is RuleKind.THROTTLE]
-    if throttles:
-        yield from ask(Many("drop_meters", throttles))
     yield from look_again(keys)
     opened: dict[str, None] = {}
     for key in keys:
