@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from oxmill.drivers.sql.lanes import free_lanes, join_lanes
-from oxmill.drivers.sql.limits import frees, limits_of, load_settings
-from oxmill.drivers.sql.meters import MeterKey, group_key, queue_key, shut
+from oxmill.drivers.sql.departing import Departures
+from oxmill.drivers.sql.lanes import join_lanes
+from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
 from oxmill.drivers.sql.steps import Draw, Many, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -18,8 +18,6 @@ from oxmill.model.settlement import Failure, Outcome
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
-
-_DEFAULTS = QueueSettings()
 
 
 class Changes:
@@ -35,19 +33,15 @@ class Changes:
         self.tally = Tally()
         self.gained: dict[str, None] = {}
         """Queues that have gained waiting jobs."""
-        self.opened: dict[str, None] = {}
-        """Queues in which jobs may start because others run no longer."""
+        self.gates = Departures(settings)
         self.heirs: list[str] = []
         """Queues in which jobs wait that were held behind others."""
-        self._settings = settings
         self._changed: dict[int, Standing] = {}
         self._joining: dict[int, Standing] = {}
         self._removed: list[Standing] = []
         self._attempts: list[tuple[Any, ...]] = []
         self._undone: list[tuple[int, int]] = []
         self._events: list[tuple[Micros, str, str, str, str]] = []
-        self._left: dict[tuple[str, str], None] = {}
-        self._closings: dict[MeterKey, Micros] = {}
 
     def tell(self, kind: str, target: str, *, author: str = "", detail: str = "") -> None:
         """Record an event."""
@@ -55,7 +49,7 @@ class Changes:
 
     def move(self, job: Standing, state: State) -> None:
         """The job is in another state from now on."""
-        self.leave(job)
+        self.gates.leave(job)
         self.tally.move(job.queue, job.state, state)
         job.state = state
         self.touch(job)
@@ -76,32 +70,11 @@ class Changes:
 
     def try_again(self, job: Standing, due_at: Micros) -> None:
         """Another run then. In an ordered group the job keeps its place, and the others wait too."""
-        if job.group is not None and self._of(job.queue).ordered_groups:
-            self.close(job, Scope.GROUP, due_at)
+        if job.group is not None and self.gates.settings_of(job).ordered_groups:
+            self.gates.close(job, Scope.GROUP, due_at)
             self.move(job, State.WAITING)
         else:
             self.line_up(job, due_at)
-
-    def close(self, job: Standing, scope: Scope, until: Micros) -> None:
-        """The gate of the job's group is shut, or that of its queue if it has none or if that is
-        meant."""
-        if scope is Scope.QUEUE or job.group is None:
-            key = queue_key(job.queue)
-        else:
-            key = group_key(job.queue, job.group)
-        self._closings[key] = max(self._closings.get(key, 0), until)
-
-    def leave(self, job: Standing) -> None:
-        """The job runs no longer, or stands in its lane no longer as it did: what was closed because
-        of it may be open."""
-        if job.group is not None:
-            self._left[job.group, job.queue] = None
-        if job.state is State.RUNNING and self.makes_room(job):
-            self.opened[job.queue] = None
-
-    def makes_room(self, job: Standing) -> bool:
-        """Whether others may start because this job runs no longer."""
-        return frees(limits_of(self._of(job.queue)), job.group)
 
     def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
         """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
@@ -124,7 +97,7 @@ class Changes:
 
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""
-        self.leave(job)
+        self.gates.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self.tally.add(job.queue, state, 1, 1)
         job.state = state
@@ -148,7 +121,7 @@ class Changes:
 
     def remove(self, job: Standing) -> None:
         """A job goes, with its history and fields."""
-        self.leave(job)
+        self.gates.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self._removed.append(job)
 
@@ -163,13 +136,10 @@ class Changes:
     def _keep(self, job: Standing) -> Micros:
         if job.keep is not None:
             return job.keep
-        settings = self._of(job.queue)
+        settings = self.gates.settings_of(job)
         if job.state is State.SUCCEEDED:
             return settings.keep_succeeded
         return settings.keep_failed if job.state is State.FAILED else settings.keep_cancelled
-
-    def _of(self, queue: str) -> QueueSettings:
-        return self._settings.get(queue, _DEFAULTS)
 
     def write(self) -> Steps[None]:
         """Write everything down."""
@@ -191,8 +161,7 @@ class Changes:
             yield from join_lanes(
                 (job.group, job.queue, job.priority, job.place) for job in waiting
             )
-        yield from free_lanes(self._left)
-        yield from shut(self._closings)
+        yield from self.gates.write()
         yield from delete(self._removed)
         yield from self.keys.write()
         yield from self.tally.write()

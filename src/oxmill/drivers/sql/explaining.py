@@ -84,5 +84,3 @@ def _opening(book: Book, rule: Rule) -> Micros:
     if rule.kind is not RuleKind.THROTTLE:
         return 0
     return book.of_rule(rule).shut_until(book.now)
-
-

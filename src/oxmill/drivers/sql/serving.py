@@ -174,7 +174,9 @@ class Front:
         dry = [
             each
             for _, each in self._lanes
-            if not each.heads and not each.whole and not shut_until(each.gates, self._errand.book.now)
+            if not each.heads
+            and not each.whole
+            and not shut_until(each.gates, self._errand.book.now)
         ]
         yield from self._read_heads(dry or [lane], self._errand.wanted + 1)
 
@@ -309,5 +311,3 @@ def serve(lines: list[Line], errand: Errand) -> Steps[list[Next]]:
         errand.wanted -= 1
         chosen.append(found)
     return chosen
-
-

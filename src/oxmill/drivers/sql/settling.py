@@ -68,7 +68,7 @@ class SqlSettling:
             ):
                 changes.heirs.clear()
                 self._apply(changes, job, item)
-                room = [job.queue] if changes.makes_room(job) else []
+                room = [job.queue] if changes.gates.makes_room(job) else []
                 gained = tuple(dict.fromkeys([*changes.heirs, *room]))
                 ruling = Ruling.WON
             elif job.last_outcome == item.outcome:
@@ -83,7 +83,7 @@ class SqlSettling:
         if item.outcome in (Outcome.RETRY, Outcome.FAIL):
             job.failures += 1
         if item.outcome is Outcome.RELEASE and item.closes is not None:
-            changes.close(job, item.closes, changes.now + item.delay)
+            changes.gates.close(job, item.closes, changes.now + item.delay)
         match item.outcome:
             case Outcome.COMPLETE:
                 job.result = item.result

@@ -197,7 +197,7 @@ def _takes_key(keys: Keys, job: Standing, now: Micros) -> bool:
 
 def _edit_one(changes: Changes, job: Standing, request: Edit) -> None:
     now = changes.now
-    changes.leave(job)
+    changes.gates.leave(job)
     moved = request.queue is not None and request.queue != job.queue
     if request.priority is not None:
         job.priority = request.priority

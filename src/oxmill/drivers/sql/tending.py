@@ -96,7 +96,7 @@ def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
             done.gained[job.queue] = None
     yield from changes.write()
     done.gained.update(changes.gained)
-    done.gained.update(changes.opened)
+    done.gained.update(changes.gates.opened)
 
 
 def _lapse_one(changes: Changes, job: Standing) -> None:

@@ -2,21 +2,20 @@
 -- Parameters: queue, group_name, now.
 -- Result: seq, at most one row.
 SELECT seq FROM (
-    SELECT * FROM (
-        SELECT priority, place, seq FROM jobs INDEXED BY jobs_lane
-        WHERE
-            state = 'waiting' AND queue = :queue AND group_name = :group_name AND aside IS NULL
-            AND (expires_at IS NULL OR expires_at > :now OR attempt > 0)
-        ORDER BY priority, place LIMIT 1
-    )
+    SELECT priority, place, seq
+    FROM jobs INDEXED BY jobs_lane
+    WHERE
+        state = 'waiting' AND queue = :queue AND group_name = :group_name AND aside IS NULL
+        AND (expires_at IS NULL OR expires_at > :now OR attempt > 0)
     UNION ALL
-    SELECT * FROM (
-        SELECT priority, place, seq FROM jobs INDEXED BY jobs_lane
+    SELECT priority, place, seq FROM (
+        SELECT priority, place, seq
+        FROM jobs INDEXED BY jobs_lane
         WHERE
             state = 'waiting' AND queue = :queue AND group_name = :group_name AND aside > ''
             AND (expires_at IS NULL OR expires_at > :now OR attempt > 0)
         ORDER BY priority, place LIMIT 1
     )
-)
-ORDER BY priority, place
-LIMIT 1;
+    ORDER BY priority, place
+    LIMIT 1
+);

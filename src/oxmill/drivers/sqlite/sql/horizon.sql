@@ -47,7 +47,7 @@ SELECT
     )
     OR EXISTS (SELECT 1 FROM queue_settings WHERE queue = asked.value AND limits > 0)
     OR EXISTS (SELECT 1 FROM asides INDEXED BY asides_open WHERE queue = asked.value)
-    OR EXISTS (SELECT 1 FROM rules INDEXED BY rules_scoped WHERE scope <> 'queue')
+    OR EXISTS (SELECT 1 FROM rules INDEXED BY rules_scoped WHERE scope <> 'queue' AND scope > '')
     OR EXISTS (
         SELECT 1 FROM rules WHERE target = asked.value AND scope = 'queue' AND kind = 'throttle'
     )

@@ -2,10 +2,11 @@
 -- there. The place of the first job is the turn. Each priority is one leap through an index.
 -- Parameters: queue.
 WITH RECURSIVE first (seq) AS (
-    SELECT * FROM (
-        SELECT seq FROM jobs INDEXED BY jobs_claim
-        WHERE state = 'waiting' AND group_name IS NULL AND aside IS NULL AND queue = :queue
-        ORDER BY priority, place LIMIT 1
+    SELECT (
+        SELECT h.seq FROM jobs AS h INDEXED BY jobs_claim
+        WHERE
+            h.state = 'waiting' AND h.group_name IS NULL AND h.aside IS NULL AND h.queue = :queue
+        ORDER BY h.priority, h.place LIMIT 1
     )
     UNION ALL
     SELECT (
