@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from oxmill.drivers.sql.gates import Book, Gate, Pace, gate_key, shut_until
-from oxmill.drivers.sql.lanes import join_lanes
+from oxmill.drivers.sql.lanes import newcomers
 from oxmill.drivers.sql.steps import Many, Rows, Statement
 from oxmill.store.plan import Steps, ask
 
@@ -46,7 +46,9 @@ class Asides:
         if not best:
             return False
         yield from ask(Many("set_aside", [(None, seq) for _, _, seq, _ in best]))
-        yield from join_lanes((group, queue, rank, place) for rank, place, _, group in best)
+        rows = newcomers((group, queue, rank, place) for rank, place, _, group in best)
+        if rows:
+            yield from ask(Many("make_lanes", rows))
         return any(group is not None for *_, group in best)
 
     def _first_behind(self, gate: str, queue: str, most: int) -> Steps[Rows]:

@@ -11,7 +11,7 @@ from oxmill.drivers.sql.granting import grant
 from oxmill.drivers.sql.naming import through_gates
 from oxmill.drivers.sql.resuming import room_for
 from oxmill.drivers.sql.rows import Standing, json_text, leased, standings
-from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
+from oxmill.drivers.sql.steps import NOW, Enter, Guard, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
 from oxmill.errors import BadInput
@@ -38,19 +38,22 @@ class SqlClaiming:
     def _claim(self, request: Claim) -> Steps[Claimed]:
         now = yield from ask(NOW)
         queues = list(dict.fromkeys(request.queues))
-        horizons = yield from self._tended(queues, now)
+        horizons = yield from self._entered(queues, now)
+        if any(each.gated for each in horizons):
+            return (yield from self._behind_gates(request, horizons, now))
         opened = [each for each in horizons if not each.closed]
-        if any(each.gated for each in opened):
-            names = [each.queue for each in opened]
-            rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
-        else:
-            lines = [each.queue for each in opened if each.waiting]
-            rows = yield from _line(lines, now, request.limit)
-            yield from grant(rows, request, now)
-            moments = []
-        until = now + request.lease
-        due = None if len(rows) == request.limit else _next_due(opened, rows, until, moments)
-        return Claimed(jobs=leased(rows, request.nonce), now=now, until=until, next_due=due)
+        lines = [each.queue for each in opened if each.waiting]
+        rows = yield from _line(lines, now, request.limit)
+        yield from grant(rows, request, now)
+        return _claimed(request, opened, now, rows, [])
+
+    def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
+        """A claim on queues of which at least one may be gated."""
+        opened = [each for each in ahead if not each.closed]
+        yield from ask(Enter([each.queue for each in opened if each.gated]))
+        names = [each.queue for each in opened]
+        rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
+        return _claimed(request, opened, now, rows, moments)
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -62,7 +65,8 @@ class SqlClaiming:
         now = yield from ask(NOW)
         ids = {"ids": json_text(dict.fromkeys(request.ids))}
         named = standings((yield from ask(Statement("standings_by_id", ids))))
-        horizons = yield from self._tended(list(dict.fromkeys(job.queue for job in named)), now)
+        queues = list(dict.fromkeys(job.queue for job in named))
+        horizons = yield from self._entered(queues, now)
         opened = {each.queue for each in horizons if not each.closed}
         found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
         by_id = {job.id: job for job in found}
@@ -92,9 +96,19 @@ class SqlClaiming:
         holds = yield from renewed(request, now + request.lease)
         return Renewed(holds=holds, now=now, until=now + request.lease)
 
-    def _tended(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+        """The same; nobody else decides by the gates that these queues may have."""
+        ahead = yield from look_ahead(queues, now)
+        gated = [each.queue for each in ahead if each.gated and not each.closed]
+        if gated:
+            yield from ask(Guard(gated))
+        return (yield from self._tended(queues, now, None if gated else ahead))
+
+    def _tended(
+        self, queues: list[str], now: Micros, ahead: list[Horizon] | None = None
+    ) -> Steps[list[Horizon]]:
         """What comes next in these queues, once everything due there is seen to."""
-        horizons = yield from look_ahead(queues, now)
+        horizons = ahead if ahead is not None else (yield from look_ahead(queues, now))
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
             return horizons
@@ -141,6 +155,19 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
         ]
         sizes |= {queue: min(limit, 4 * sizes[queue]) for queue in unsure}
     return [seq for _, _, seq in ranked]
+
+
+def _claimed(
+    request: Claim, opened: list[Horizon], now: Micros, rows: Rows, gates: list[Micros]
+) -> Claimed:
+    until = now + request.lease
+    full = len(rows) == request.limit
+    return Claimed(
+        jobs=leased(rows, request.nonce),
+        now=now,
+        until=until,
+        next_due=None if full else _next_due(opened, rows, until, gates),
+    )
 
 
 def _next_due(

@@ -6,11 +6,12 @@ Claims of one gated queue follow each other: what they count and spend is exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from oxmill.drivers.sql.asides import Asides
 from oxmill.drivers.sql.gates import FOREVER, Book, open_book, shut_until
 from oxmill.drivers.sql.granting import grant
-from oxmill.drivers.sql.lanes import LaneBook
+from oxmill.drivers.sql.lanes import NO_GROUP, LaneBook, LaneKey
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.serving import Errand, GatedQueue, Line, Next, PlainQueue, serve
 from oxmill.drivers.sql.steps import Rows, Statement
@@ -79,8 +80,11 @@ class GatedClaim:
         if not chosen:
             return []
         by_seq = {found.head.seq: found.lane.key for found in chosen}
-        rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(by_seq)}))
-        lanes.keep(key for seq, key in by_seq.items() if seq not in {row[0] for row in rows})
+        asked = {"seqs": json_text(by_seq)}
+        found = yield from ask(Statement("leases_by_seq", asked, locks=True))
+        rows = [row for row in found if _stands_in(row, by_seq[row[0]])]
+        granted = {row[0] for row in rows}
+        lanes.keep(key for seq, key in by_seq.items() if seq not in granted)
         return rows
 
     def _moments(self, lines: Sequence[Line]) -> Steps[list[Micros]]:
@@ -96,6 +100,11 @@ class GatedClaim:
         for _, _, parked_at, aside_at in (yield from _ahead(inside)):
             found += [max(at, self._now) for at in (parked_at, aside_at) if at is not None]
         return [moment for moment in found if moment < FOREVER]
+
+
+def _stands_in(row: Sequence[Any], lane: LaneKey) -> bool:
+    """Whether a job is where it was when it was chosen."""
+    return LaneKey(row[11] or NO_GROUP, row[2], row[6]) == lane
 
 
 def _ahead(queues: Sequence[str]) -> Steps[Rows]:

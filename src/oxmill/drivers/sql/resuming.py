@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from oxmill.drivers.sql.gates import Slots
 from oxmill.drivers.sql.limits import group_slots, load_settings
 from oxmill.drivers.sql.rows import Standing, json_text
-from oxmill.drivers.sql.steps import Statement
+from oxmill.drivers.sql.steps import Guard, Statement
 from oxmill.store.plan import Steps, ask
 
 
@@ -39,6 +39,9 @@ def room_for(jobs: Iterable[Standing]) -> Steps[Room]:
     if not jobs:
         return room
     settings = yield from load_settings({job.queue for job in jobs})
+    limited = sorted(queue for queue, each in settings.items() if each.limits)
+    if limited:
+        yield from ask(Guard(limited))
     for queue, each in settings.items():
         if each.concurrency is not None:
             asked = {"queues": json_text([queue])}

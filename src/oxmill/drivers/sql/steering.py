@@ -14,12 +14,12 @@ from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
 from oxmill.drivers.sql.rows import Standing, extras_in, json_text
 from oxmill.drivers.sql.rulebook import named, row_of, rule_of
 from oxmill.drivers.sql.searching import matching
-from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement, operation
+from oxmill.drivers.sql.steps import NOW, Draw, Guard, Many, Statement, operation
 from oxmill.drivers.sql.uniques import Holding, Keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
-from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
+from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
 from oxmill.model.settings import PutSettings
 from oxmill.model.state import IDLE, State
 from oxmill.model.value import Micros
@@ -49,6 +49,8 @@ class SqlSteering:
 
     @operation("put_rules")
     def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
+        if any(key.scope is not Scope.QUEUE for key in _touched(request)):
+            yield from ask(Guard(None))
         now = yield from ask(NOW)
         changes = Changes(now, Keys(), {})
         changed = 0
@@ -73,6 +75,7 @@ class SqlSteering:
 
     @operation("put_settings")
     def _put_settings(self, request: PutSettings) -> Steps[None]:
+        yield from ask(Guard([request.queue]))
         changes = Changes((yield from ask(NOW)), Keys(), {})
         text = msgspec.json.encode(request.settings).decode()
         put = {"queue": request.queue, "settings": text, "limits": limits_of(request.settings)}
@@ -149,6 +152,10 @@ class SqlSteering:
         _tell(changes, "purge", request.author, len(found))
         yield from changes.write()
         return Steered(ids=_ids(found), more=more, queues=tuple(changes.gained))
+
+
+def _touched(request: PutRules) -> list[RuleKey]:
+    return [*(rule.key for rule in request.set), *request.lift]
 
 
 def _set_rule(changes: Changes, new: Rule) -> Steps[int]:

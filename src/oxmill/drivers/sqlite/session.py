@@ -13,7 +13,9 @@ from typing import Any, TypeVar, cast
 from oxmill.drivers.sql.arriving import arrivals, labels_of
 from oxmill.drivers.sql.steps import (
     Draw,
+    Enter,
     Fresh,
+    Guard,
     Look,
     Many,
     Now,
@@ -137,6 +139,8 @@ class Session:
                 reply = self._follow(step.start())
             case Together():
                 reply = tuple([self._reply(each) for each in step.steps])
+            case Guard() | Enter():
+                pass  # there is one writer
             case Look():
                 reply = step.act(self.connection)
             case _:
