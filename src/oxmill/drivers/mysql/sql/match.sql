@@ -28,6 +28,13 @@ FROM (
     STRAIGHT_JOIN oxmill_jobs AS w FORCE INDEX (oxmill_jobs_shelf)
         ON w.shelf = CONCAT('waiting ', asked.value)
     UNION ALL
+    SELECT c.seq
+    FROM JSON_TABLE(
+        :waiting, '$[*]' COLUMNS (value VARBINARY(200) PATH '$')
+    ) AS asked
+    STRAIGHT_JOIN oxmill_jobs AS c FORCE INDEX (oxmill_jobs_crowd)
+        ON c.crowd = CONCAT('waiting ', asked.value)
+    UNION ALL
     SELECT d.seq
     FROM JSON_TABLE(
         :scheduled, '$[*]' COLUMNS (value VARBINARY(200) PATH '$')
