@@ -2,6 +2,7 @@
 
 import pytest
 
+from gate_storm import STORMS, weather
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
@@ -194,3 +195,8 @@ def _kinds(statements):
     """Statements, with runs of the same one counted once."""
     texts = [text.split("VALUES")[0].split("WHERE")[0] for text in statements]
     return sum(text != before for before, text in zip(["", *texts], texts, strict=False))
+
+
+@pytest.mark.parametrize("name", STORMS)
+def test_limits_hold_and_nothing_is_stuck(name, tmp_path):
+    weather(lambda: open_sqlite(tmp_path / "store.db", doorbell=False), name, jobs=200)
