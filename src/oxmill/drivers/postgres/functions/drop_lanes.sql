@@ -21,17 +21,20 @@ BEGIN
     DELETE FROM oxmill.lanes AS l
     WHERE
         l.ctid = ANY (mine)
-        AND NOT EXISTS (
-            SELECT 1 FROM oxmill.jobs AS j
+        AND (
+            SELECT j.seq FROM oxmill.jobs AS j
             WHERE
                 j.state = 'waiting' AND j.group_name IS NOT NULL AND j.aside IS NULL
                 AND j.queue = l.queue AND j.group_name = l.group_name AND j.priority = l.priority
-        )
-        AND NOT EXISTS (
-            SELECT 1 FROM oxmill.jobs AS j
+            LIMIT 1
+        ) IS NULL
+        AND (
+            SELECT j.seq FROM oxmill.jobs AS j
             WHERE
-                j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
-                AND j.queue = l.queue AND l.group_name = '' AND j.priority = l.priority
-        );
+                l.group_name = ''
+                AND j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+                AND j.queue = l.queue AND j.priority = l.priority
+            LIMIT 1
+        ) IS NULL;
 END
 $$;

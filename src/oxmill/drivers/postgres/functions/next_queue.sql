@@ -23,7 +23,7 @@ BEGIN
                 (
                     SELECT j.queue FROM oxmill.jobs AS j
                     WHERE
-                        j.state = 'waiting' AND (j.group_name IS NOT NULL OR j.aside IS NOT NULL)
+                        j.state = 'waiting' AND coalesce(j.group_name, j.aside) IS NOT NULL
                         AND j.queue > beyond
                     ORDER BY j.queue LIMIT 1
                 )

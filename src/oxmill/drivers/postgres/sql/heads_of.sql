@@ -17,7 +17,7 @@ SELECT
             (
                 SELECT j.priority, j.place, j.enqueued_at FROM oxmill.jobs AS j
                 WHERE
-                    j.state = 'waiting' AND (j.group_name IS NOT NULL OR j.aside IS NOT NULL)
+                    j.state = 'waiting' AND coalesce(j.group_name, j.aside) IS NOT NULL
                     AND j.queue = asked.value
                 ORDER BY j.priority, j.place LIMIT 1
             )
