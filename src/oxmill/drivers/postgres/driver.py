@@ -45,6 +45,7 @@ def open_postgres(
     address = parse(url)
     able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
     able |= Capability.FLOWS
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:

@@ -49,11 +49,11 @@ class PostgresSettling(SqlSettling):
             whole = alone and len(plain) == len(items)
             asked = _batch(plain) | {"gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
-            self._gone_first = bool(rows) and not rows[0][-1]
-            for number, queue, _ in rows:
-                job = plain[number - 1].id
+            self._gone_first = bool(rows) and not rows[0][_KEPT]
+            for number, queue, _, frees in rows:
+                job, gained = plain[number - 1].id, (queue,) if frees else ()
                 answers[job] = Settled(
-                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue
+                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
                 )
         rest = [item for item in items if item.id not in answers]
         if rest:
@@ -61,6 +61,7 @@ class PostgresSettling(SqlSettling):
         return [answers[item.id] for item in items]
 
 
+_KEPT = 2
 _USUAL = QueueSettings().keep_succeeded
 
 

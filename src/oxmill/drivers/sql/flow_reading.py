@@ -12,6 +12,7 @@ from oxmill.drivers.sql.flow_rows import Node, names_in, nodes
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import NOW, Statement
 from oxmill.model.bounds import Bounds
+from oxmill.model.claim import Claimed
 from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
 from oxmill.model.job import Job, LeasedJob
 from oxmill.model.state import State
@@ -48,6 +49,12 @@ def leased_in_flows(jobs: tuple[LeasedJob, ...]) -> Steps[tuple[LeasedJob, ...]]
             )
         )
     return tuple(told)
+
+
+def in_flows(claimed: Claimed) -> Steps[Claimed]:
+    """A claim's answer, with what leases of jobs of flows come with."""
+    jobs = yield from leased_in_flows(claimed.jobs)
+    return claimed if jobs is claimed.jobs else msgspec.structs.replace(claimed, jobs=jobs)
 
 
 def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]:

@@ -9,12 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from oxmill.drivers.sql.changes import Changes, delete
+from oxmill.drivers.sql.opening import rules_ended
 from oxmill.drivers.sql.retiring import retire
 from oxmill.drivers.sql.rippling import sweep_flows
 from oxmill.drivers.sql.rows import json_text, standings
+from oxmill.drivers.sql.rulebook import key_of
 from oxmill.drivers.sql.steps import NOW, Look, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
-from oxmill.drivers.sql.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
+from oxmill.drivers.sql.tending import Due, Horizon, Tended, expire, fall_due, lapse, look_ahead
 from oxmill.drivers.sql.uniques import Keys
 from oxmill.drivers.sql.web import Web
 from oxmill.model.bounds import Bounds
@@ -25,6 +27,8 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Steps, ask
 
 KEEP_EVENTS: Final[Micros] = 30 * DAY
+KEEP_METERS: Final[Micros] = 60 * SECOND
+"""Kept for so long after they say nothing any more, should the clock be stepped back."""
 STEP_TOLERANCE: Final[Micros] = SECOND
 
 
@@ -60,7 +64,8 @@ class SqlHousekeeping:
         yield from fall_due(due, done)
         late = yield from _gather("expired", _past(horizons, "expires_at", now), now, limit)
         yield from expire(late[:limit], now, done)
-        ended_rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        opened = yield from rules_ended(key_of(row) for row in rules)
         web = Web(now)
         overdue = False
         if Capability.FLOWS in self._able:
@@ -74,9 +79,7 @@ class SqlHousekeeping:
             due=done.due,
             expired=done.expired,
             more=len(lapsed) > limit or len(late) > limit or done.due == limit or overdue,
-            queues=tuple(
-                sorted({*done.gained, *web.gained, *(target for (target,) in ended_rules)})
-            ),
+            queues=tuple(sorted({*done.gained, *web.gained, *opened})),
             ended=tuple(done.ended),
         )
 
@@ -97,6 +100,8 @@ class SqlHousekeeping:
             room = request.limit - len(gone)
             retired, more = yield from retire(Web(now), room, self._bounds.cleanup_jobs)
         yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
+        idle = {"now": now - KEEP_METERS, "most": request.limit}
+        yield from ask(Statement("prune_meters", idle))
         old = {"before": now - KEEP_EVENTS, "most": request.limit}
         yield from ask(Statement("prune_events", old))
         if self._after_prune is not None:
@@ -170,11 +175,12 @@ def _gather(name: str, queues: list[str], now: Micros, limit: int) -> Steps[Rows
     return sorted(found, key=itemgetter(0, 1))[: limit + 1]
 
 
-def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[tuple[str, int]]]:
-    """The due jobs of all queues, in the order of their due times, as (queue, seq)."""
-    heads: list[tuple[Micros, int, str]] = []
+def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[Due]]:
+    """The due jobs of all queues, in the order of their due times."""
+    heads: list[tuple[Any, ...]] = []
     for queue in queues:
         asked = {"queue": queue, "now": now, "most": limit}
         rows = yield from ask(Statement("due", asked, locks=True))
-        heads += [(due_at, seq, queue) for due_at, seq in rows]
-    return [(queue, seq) for _, seq, queue in sorted(heads)[:limit]]
+        heads += [(*row, queue) for row in rows]
+    earliest = sorted(heads, key=itemgetter(0, 1))[:limit]
+    return [(queue, seq, priority, group) for _, seq, priority, group, queue in earliest]

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.explaining import with_gates
 from oxmill.drivers.sql.flow_reading import list_flows, told_in_flows
+from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.searching import BEGINNING, page_of
@@ -26,7 +27,7 @@ from oxmill.model.info import (
 )
 from oxmill.model.job import Attempt, Job
 from oxmill.model.query import Find, Get, Page
-from oxmill.model.rule import Rule
+from oxmill.model.rule import Rule, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
@@ -80,7 +81,7 @@ class SqlInspecting:
         names = set(request.queues) or {
             *(queue for queue, *_ in tallies),
             *settings,
-            *(rule.target for rule in rules),
+            *(rule.target for rule in rules if rule.scope is Scope.QUEUE),
         }
         asked = {"queues": json_text(sorted(names))}
         heads: dict[str, Micros | None] = dict((yield from ask(Statement("heads_of", asked))))
@@ -95,7 +96,10 @@ class SqlInspecting:
             )
             for name in sorted(names)
         }
-        return Queues(items=tuple(_counted(infos, tallies)), now=now)
+        items = _counted(infos, tallies)
+        if not request.groups:
+            return Queues(items=tuple(items), now=now)
+        return (yield from with_gates(items, request.groups, now))
 
     def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
@@ -165,7 +169,9 @@ def _open_rules(rules: list[Rule], queue: str, now: Micros) -> tuple[Rule, ...]:
         [
             rule
             for rule in rules
-            if rule.target == queue and (rule.expires_at is None or rule.expires_at > now)
+            if rule.scope is Scope.QUEUE
+            and rule.target == queue
+            and (rule.expires_at is None or rule.expires_at > now)
         ]
     )
 

@@ -49,6 +49,7 @@ def standing_of(job: NewJob, seq: int, now: Micros) -> Standing:
         keep=job.keep,
         unique_key=None if job.unique is None else job.unique.key,
         extras=extras_of(job),
+        group=job.group,
     )
 
 
@@ -76,6 +77,10 @@ class Intake:
     tally: Tally = field(default_factory=Tally)
     created: list[tuple[NewJob, Standing]] = field(default_factory=list)
     replaced: dict[int, Replacement] = field(default_factory=dict)
+    joining: list[tuple[str | None, str, int, int]] = field(default_factory=list)
+    """Group, queue, priority and place of jobs that wait in line, one after the other."""
+    leaving: list[tuple[str, str]] = field(default_factory=list)
+    """Group and queue of jobs that had other content before."""
 
     def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
         """One answer per job; if any is refused nothing may be written."""
@@ -138,11 +143,14 @@ class Intake:
         self.created.append((job, created))
         self.jobs[job.id] = self.keys.jobs[job.id] = created
         self.contents[job.id] = (job.queue, job.task, job.payload)
+        self._join(created)
         return created
 
     def _replace(self, there: Standing, job: NewJob) -> None:
         """The job takes over everything but identity and arrival."""
         new = standing_of(job, there.seq, self.now)
+        if there.group is not None:
+            self.leaving.append((there.group, there.queue))
         queue, state = there.queue, there.state
         there.state = State.HELD if state is State.HELD else new.state
         stays = state is State.WAITING and queue == new.queue
@@ -158,8 +166,14 @@ class Intake:
         self.tally.add(new.queue, there.state, 1)
         there.queue, there.priority, there.due_at = new.queue, new.priority, new.due_at
         there.expires_at, there.keep, there.extras = new.expires_at, new.keep, new.extras
+        there.group = new.group
         there.max_attempts, there.crash_limit = new.max_attempts, new.crash_limit
         self.contents[there.id] = (job.queue, job.task, job.payload)
+        self._join(there)
+
+    def _join(self, job: Standing) -> None:
+        if job.group is not None and job.state is State.WAITING:
+            self.joining.append((job.group, job.queue, job.priority, job.place))
 
 
 def _answer(job: Standing, verdict: Verdict) -> Enqueued:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from oxmill.drivers.sql.flow_rows import Node, names_in
+from oxmill.drivers.sql.lanes import join_lanes
 from oxmill.drivers.sql.rows import Standing, json_text
 from oxmill.drivers.sql.steps import Many, Statement
 from oxmill.drivers.sql.weaving import start_afresh
@@ -24,6 +25,11 @@ def revive(web: Web, jobs: Sequence[tuple[Standing, Node]]) -> Steps[None]:
         web.changes.tally.move(job.queue, job.state, State.WAITING)
         fresh(job, place, web.now)
     yield from hold_again(web, jobs)
+    yield from join_lanes(
+        (job.group, job.queue, job.priority, job.place)
+        for job, _ in jobs
+        if job.state is State.WAITING
+    )
 
 
 def fresh(job: Standing, place: int, now: int) -> None:

@@ -154,6 +154,7 @@ class Standing:
     keep: Micros | None
     unique_key: str | None
     extras: str | None
+    group: str | None
     ended_at: Micros | None = None
     prune_at: Micros | None = None
     error: str | None = None

@@ -78,16 +78,20 @@ class SqlSettling:
         if job is None:
             return Settled(id=item.id, ruling=Ruling.GONE, state=None)
         ruling = Ruling.LOST
+        gained: tuple[str, ...] = ()
         if job.held_under(item.token):
             if job.state is State.RUNNING or (
                 job.state is State.WAITING and job.last_outcome == LAPSE
             ):
+                changes.heirs.clear()
                 if not self._apply(changes, job, item) and item.flow is not None:
                     stepping.append((job, item, item.flow))
+                room = [job.queue] if changes.gates.makes_room(job) else []
+                gained = tuple(dict.fromkeys([*changes.heirs, *room]))
                 ruling = Ruling.WON
             elif job.last_outcome == item.outcome:
                 ruling = Ruling.WON
-        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue)
+        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue, gained=gained)
 
     def _apply(self, changes: Changes, job: Standing, item: Settlement) -> bool:
         """The lease ends. False if the job is still to do something to its flow."""
@@ -97,6 +101,8 @@ class SqlSettling:
         job.error = failure_text(error)
         if item.outcome in (Outcome.RETRY, Outcome.FAIL):
             job.failures += 1
+        if item.outcome is Outcome.RELEASE and item.closes is not None:
+            changes.gates.close(job, item.closes, changes.now + item.delay)
         goes_on = item.flow is not None and item.flow.resume is not None
         if item.flow is not None and not (goes_on and job.cancel_requested):
             return False
@@ -125,7 +131,7 @@ class SqlSettling:
             case Outcome.RETRY if job.failures >= job.max_attempts:
                 changes.end(job, State.FAILED, Reason.EXHAUSTED)
             case Outcome.RETRY | Outcome.SNOOZE:
-                changes.line_up(job, changes.now + item.delay)
+                changes.try_again(job, changes.now + item.delay)
             case Outcome.RELEASE:
                 changes.move(job, State.WAITING)
 

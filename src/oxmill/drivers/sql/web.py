@@ -14,6 +14,7 @@ from oxmill.drivers.sql.arriving import Row, labels_of, row_of
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.flow_rows import IN_FLOW, Node, Ripple, StageRow, nodes
 from oxmill.drivers.sql.intake import standing_of
+from oxmill.drivers.sql.lanes import Newcomer, join_lanes
 from oxmill.drivers.sql.ledger import Ledger
 from oxmill.drivers.sql.rows import Standing, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Overtaken, Statement
@@ -46,6 +47,7 @@ class Web:
         self._asked: set[str] = set()
         self._created: list[Row] = []
         self._tally = Tally()
+        self._newcomers: list[Newcomer] = []
         self._nodes: dict[int, Node] = {}
         self._edges: dict[tuple[int, str], EdgeRow] = {}
         self._stages: dict[str, StageRow] = {}
@@ -116,6 +118,8 @@ class Web:
         self._asked.add(job.id)
         self._created.append(row_of(kept, seq, self.now, (state, made.due_at, reason)))
         self._tally.add(job.queue, state, 1)
+        if job.group is not None and state is State.WAITING:
+            self._newcomers.append((job.group, job.queue, job.priority, seq))
         return made
 
     def put_node(self, node: Node) -> None:
@@ -203,10 +207,11 @@ class Web:
     def _write_new(self) -> Steps[None]:
         if not self._created:
             return
-        rows, tally = self._created, self._tally
-        self._created, self._tally = [], Tally()
+        rows, tally, newcomers = self._created, self._tally, self._newcomers
+        self._created, self._tally, self._newcomers = [], Tally(), []
         if (yield from ask(Many("insert_job", rows))) < len(rows):
             raise Overtaken
         if found := labels_of(rows):
             yield from ask(Many("add_fields", found))
+        yield from join_lanes(newcomers)
         yield from tally.write()

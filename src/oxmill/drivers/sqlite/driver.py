@@ -48,6 +48,7 @@ def open_sqlite(
     place = Place(_absolute(path), mode)
     able = Capability.VIRTUAL_TIME | Capability.MANY_PROCESSES
     able |= Capability.SQL | Capability.CALLER_TRANSACTION | Capability.FLOWS
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:
