@@ -222,8 +222,8 @@ def _purge(world: World, request: Purge) -> Steered:
     for record in found:
         if record.flow is not None:
             forget(world, record)
-            continue
-        world.remove(record)
+        else:
+            world.remove(record)
         gained.append(world.forget_key(record, now))
     _tell(world, "purge", request.author, len(found))
     ripple(world)
