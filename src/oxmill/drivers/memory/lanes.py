@@ -50,6 +50,9 @@ class Lanes:
     def join(self, record: Record) -> None:
         """A job takes its place in its lane."""
         self._standing[record.queue, _key(record)].add((0, record.place, record.id))
+
+    def ensure(self, record: Record) -> None:
+        """The lane of a job of a group is made, unless it is there."""
         if record.group is not None and not self.has(record.queue, _key(record)):
             self.make(record.queue, _key(record), record.place)
 

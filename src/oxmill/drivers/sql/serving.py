@@ -39,6 +39,8 @@ class Errand:
     """Jobs that were set aside, with the gate."""
     queues: dict[int, str] = field(default_factory=dict)
     """The queues of these jobs."""
+    groups: dict[tuple[str, str], Gates] = field(default_factory=dict)
+    """The gates of groups in queues: one of each, whatever lanes stand behind them."""
     cut: bool = False
     """Whether it had to end because it came to more that is closed than one claim may clear away."""
 
@@ -83,7 +85,7 @@ class Front:
         self._read_to = _BEFORE_ALL if priority is None else (priority, -1, "")
         self._all_read = False
         self._lanes: list[tuple[tuple[int, int, str], Lane]] = []
-        self._gates: dict[str, Gates] = {}
+        self._served: dict[LaneKey, Lane] = {}
 
     def peek(self) -> Steps[Next | None]:
         """The job that is next. Lanes and jobs behind closed gates are put out of the way first."""
@@ -115,8 +117,19 @@ class Front:
         for gate in (*lane.gates, *found.gates):
             gate.enter(errand.book.now)
         errand.lanes.serve(lane, self._settings.group_weights.get(lane.key.group, 1))
+        self._served[lane.key] = lane
         if not lane.empty:
             self._put_up(lane)
+
+    def finish(self) -> Steps[None]:
+        """See whether lanes are empty that gave every job that was read of them."""
+        dry = [each for each in self._served.values() if not each.heads and not each.whole]
+        if not dry:
+            return
+        yield from read_heads(dry, self._errand.book.now, 1)
+        for lane in dry:
+            if not lane.heads:
+                self._errand.lanes.drop(lane)
 
     def _judged(self, lane: Lane) -> Next | None:
         """The first job of a lane, unless a gate of its own is closed: then it stands aside, or the
@@ -159,7 +172,7 @@ class Front:
         self._read_to = lanes[-1].rank
         yield from self._open_gates(lane.key.group for lane in lanes)
         for lane in lanes:
-            lane.gates = self._gates.get(lane.key.group, ())
+            lane.gates = errand.groups.get((self._queue, lane.key.group), ())
             self._put_up(lane)
         now = errand.book.now
         ready = [lane for lane in lanes if not shut_until(lane.gates, now)]
@@ -192,8 +205,8 @@ class Front:
 
     def _open_gates(self, groups: Iterable[str]) -> Steps[None]:
         """What stands before these groups."""
-        book, queue = self._errand.book, self._queue
-        new = [g for g in dict.fromkeys(groups) if g != NO_GROUP and g not in self._gates]
+        book, queue, known = self._errand.book, self._queue, self._errand.groups
+        new = [g for g in dict.fromkeys(groups) if g != NO_GROUP and (queue, g) not in known]
         if not new:
             return
         running: dict[str, int] = {}
@@ -204,7 +217,7 @@ class Front:
         if book.judges_groups:
             yield from book.look_up((Scope.GROUP.value, group) for group in new)
         for group in new:
-            self._gates[group] = book.of_group(queue, group, running.get(group, 0))
+            known[queue, group] = book.of_group(queue, group, running.get(group, 0))
 
 
 class GatedQueue:
@@ -249,6 +262,11 @@ class GatedQueue:
             gate.enter(self._errand.book.now)
         self._chosen.take(found)
 
+    def finish(self) -> Steps[None]:
+        """See which lanes are empty now."""
+        for front in self._fronts:
+            yield from front.finish()
+
     def _aged(self, found: Next) -> tuple[int, int]:
         priority = found.lane.key.priority
         if self._ageing is None:
@@ -286,15 +304,27 @@ class PlainQueue:
         """The job just peeked at goes out."""
         self._given += 1
 
+    def finish(self) -> Steps[None]:
+        """It has no lanes."""
+        return
+        yield
+
 
 Line = GatedQueue | PlainQueue
 
 
 def serve(lines: list[Line], errand: Errand) -> Steps[list[Next]]:
     """Jobs from these queues: of those that would come next, the best rank goes first."""
-    chosen: list[Next] = []
     for line in lines:
         yield from line.begin()
+    chosen = yield from _choose(lines, errand)
+    for line in lines:
+        yield from line.finish()
+    return chosen
+
+
+def _choose(lines: list[Line], errand: Errand) -> Steps[list[Next]]:
+    chosen: list[Next] = []
     while errand.wanted > 0:
         best: tuple[tuple[int, int], Line, Next] | None = None
         for line in lines:
