@@ -370,10 +370,10 @@ def test_when_a_job_can_run_is_known_only_if_every_gate_opens_by_itself():
 
 
 def test_a_held_job_names_what_it_waits_for():
-    held = job(state=State.HELD, reason=Reason.CHILDREN, joined=("c1", "c2"))
+    held = job(state=State.HELD, reason=Reason.CHILDREN, joined=("c1", "c2"), flow="f")
 
     told_ = told(job=held)
 
     assert closed(told_) == ["dependencies"]
-    assert "(children): c1, c2" in told_.summary
-    assert told_.closed[0].remedy == "oxmill jobs explain c1"
+    assert "spawned have ended: c1, c2" in told_.summary
+    assert told_.closed[0].remedy == "oxmill flows show f"

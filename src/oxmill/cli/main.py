@@ -17,6 +17,7 @@ SECTIONS = {
     "Jobs": {
         "enqueue": "Put a job in line and print its id.",
         "jobs": "List, show, explain, retry, cancel, edit, wait for and remove jobs.",
+        "flows": "List, show, draw, cancel and retry flows.",
         "tasks": "List the tasks that the app declares.",
     },
     "Queues and schedules": {

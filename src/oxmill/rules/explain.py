@@ -87,13 +87,27 @@ def _held(at: Situation) -> tuple[Gate, ...]:
                 remedy=f"oxmill jobs explain {at.holder.id}" if at.holder else "",
             ),
         )
-    detail = f"it is held ({job.reason})" if job.reason else "it waits for other jobs to end"
     others = job.joined or job.after
+    detail = _held_for(job)
     if others:
         shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
         detail += f": {shown}"
-    remedy = f"oxmill jobs explain {others[0]}" if others else ""
+    remedy = f"oxmill flows show {job.flow}" if job.flow else ""
     return (Gate(name="dependencies", open=False, detail=detail, remedy=remedy),)
+
+
+def _held_for(job: Job) -> str:
+    match job.reason:
+        case Reason.CHILDREN:
+            return f"it goes on when the {len(job.joined)} jobs that it has spawned have ended"
+        case Reason.STAGED:
+            return "its flow is still being enqueued; all of it starts when that is done"
+        case None if job.after:
+            return f"it waits for {len(job.after)} jobs of its flow"
+        case None:
+            return "it waits for other jobs to end"
+        case reason:
+            return f"it is held ({reason})"
 
 
 def _due(at: Situation) -> tuple[Gate, ...]:
