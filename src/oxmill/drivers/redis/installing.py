@@ -15,8 +15,8 @@ from oxmill.model.info import Finding, Schema
 from oxmill.store.plan import Steps, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
 
-VERSION: Final = 1
-_APPLIED: Final = ("0001_layout",)
+VERSION: Final = 2
+_APPLIED: Final = ("0001_layout", "0002_lanes")
 _SECTIONS: Final = ("server", "persistence", "memory", "replication", "cluster")
 _SETTINGS: Final = (
     "appendonly",
@@ -38,8 +38,12 @@ class RedisInstalling:
 
     @plan("migrate")
     def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002
-        """Give the store its version and identity; doing it again changes nothing."""
-        replies = yield from self._space.everywhere(MIGRATE, VERSION, secrets.token_hex(8))
+        """Give the store its version and identity; doing it again changes nothing. Jobs of groups are
+        brought into lanes in short steps, and where a call that was broken off left them."""
+        identity = secrets.token_hex(8)
+        replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
+        while not all(replies):
+            replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
         return _schema(max(replies))
 
     @plan("version", writes=False)

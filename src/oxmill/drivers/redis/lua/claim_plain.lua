@@ -1,5 +1,5 @@
--- Shared: the short way of claim.lua, taken where no moment has come, no rule is set, only one of the
--- queues has jobs waiting, and those are fresh and without terms of their own.
+-- Shared: the short way of claim.lua, taken where no moment has come, no rule is set, no queue has groups
+-- or gates, only one of them has jobs waiting, and those are fresh and without terms of their own.
 -- Guarantee: as claim.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as claim.lua.
@@ -12,13 +12,14 @@ do
   local limit, lease = tonumber(ARGV[6]), tonumber(ARGV[3])
 
   local function busy_queue()
-    local found, rules = nil, {}
+    local found, rules = nil, {'scoped'}
     local moments = redis.call('ZMSCORE', MOMENTS, unpack(ARGV, 8))
     for i = 8, #ARGV do
       local moment = moments[i - 7]
       if moment and tonumber(moment) <= now then return nil end
       rules[#rules + 1] = 'pause:queue:' .. ARGV[i]
       rules[#rules + 1] = 'block:queue:' .. ARGV[i]
+      rules[#rules + 1] = 'gated:queue:' .. ARGV[i]
       if redis.call('ZCARD', ROOT .. ':line:' .. ARGV[i]) > 0 then
         if found then return nil end
         found = ARGV[i]

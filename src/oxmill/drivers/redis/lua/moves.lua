@@ -53,15 +53,27 @@ local function startable_until(s)
   return s[EXPIRES] > 0 and s[STATE] <= WAITING and s[ATTEMPT] == 0
 end
 
+-- Where a waiting job stands: behind a gate of its own, in the line, or in the lane of its group.
+local function stand(job, group)
+  local queue, gate = job.s[QUEUE], aside(job, 'b')
+  if gate then return groups.key('aside', queue, gate), true end
+  if group == '' then return line_of(queue), false end
+  return groups.key('lane', queue, group), true
+end
+
 local function leave(job)
-  local s = job.s
+  local s, group = job.s, groups.of(job)
   local state, queue = s[STATE], s[QUEUE]
   if state == WAITING then
-    zput(line_of(queue), rank(job), false)
+    local key, counted = stand(job, group)
+    zput(key, rank(job), false)
+    if counted then tally(now_of(s), -1) end
+    set_aside(job, 'b', false)
   elseif state == SCHEDULED then
     zput(due_of(queue), job.seq, false)
   elseif state == RUNNING then
     zput(leases_of(queue), job.seq, false)
+    if group ~= '' then groups.stop(queue, group) end
   else
     tally(now_of(s), -1)
     if state > RUNNING then zput(ENDED, job.seq, false) end
@@ -69,20 +81,39 @@ local function leave(job)
   if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
 end
 
-local function join(job)
+-- A lane is made by the first job that comes to wait in it, with the place of that job as its turn.
+local function wait(job, group)
   local s = job.s
+  local key, counted = stand(job, group)
+  zput(key, rank(job), s[PRIORITY])
+  if counted then tally(now_of(s), 1) end
+  if group ~= '' and not aside(job, 'b') and not groups.lane(s[QUEUE], group, s[PRIORITY]) then
+    groups.make(s[QUEUE], group, s[PRIORITY], (struct.unpack(NUMBER, rank(job))))
+  end
+end
+
+-- The lease of a running job lasts until another moment.
+local function prolong(job)
+  local s = job.s
+  local queue, start = s[QUEUE], s[LEASED] - s[LEASE]
+  zput(leases_of(queue), job.seq, s[LEASED])
+  soon(queue, s[LEASED])
+  if not granted[queue] or granted[queue] < start then granted[queue] = start end
+  save(job)
+end
+
+local function join(job)
+  local s, group = job.s, groups.of(job)
   local state, queue = s[STATE], s[QUEUE]
   if state == WAITING then
-    zput(line_of(queue), rank(job), s[PRIORITY])
+    wait(job, group)
     gain(queue)
   elseif state == SCHEDULED then
     zput(due_of(queue), job.seq, due_at(job))
     soon(queue, due_at(job))
   elseif state == RUNNING then
-    zput(leases_of(queue), job.seq, s[LEASED])
-    soon(queue, s[LEASED])
-    local start = s[LEASED] - s[LEASE]
-    if not granted[queue] or granted[queue] < start then granted[queue] = start end
+    prolong(job)
+    if group ~= '' then groups.start(queue, group) end
   else
     tally(now_of(s), 1)
   end
