@@ -653,6 +653,6 @@ class TornWorld(World):
 
     def move(self, record, change, state):
         if change is Change.CLAIM:
-            time.sleep(0.002)
+            time.sleep(0.02)
         if record.state is not state:
             super().move(record, change, state)

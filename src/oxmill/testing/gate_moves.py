@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import MultipleResults, precondition, rule
+from hypothesis.stateful import MultipleResults, multiple, precondition, rule
 
 from oxmill.model.info import ListQueues
 from oxmill.model.job import NewJob
@@ -16,6 +16,7 @@ from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.model.value import Micros
 from oxmill.store.capabilities import Capability
 from oxmill.testing.moves import (
+    ORDINARY,
     QUEUES,
     Content,
     Enqueueing,
@@ -47,6 +48,16 @@ LIMITS: tuple[tuple[str, Any], ...] = (
     ("ordered_groups", True),
     ("ageing", SECOND),
     ("ageing", 2 * SECOND),
+)
+COVERED: tuple[Content, ...] = (
+    {},
+    {"group": "g"},
+    {"group": "g"},
+    {"group": "g", "priority": 1},
+    {"group": "h", "task": "u"},
+    {"group": "h", "fields": {"user": 1}},
+    {"task": "u", "priority": 2},
+    {"fields": {"user": 1, "x": -5}},
 )
 scopes = st.sampled_from(
     (
@@ -133,10 +144,33 @@ class Gating(Settling, Enqueueing):
     @rule(target=leases, lease=seconds(1, 5), limit=st.integers(1, 3), count=st.integers(2, 4))
     def claim_often(self, lease: Micros, limit: int, count: int) -> MultipleResults[Lease]:
         """Several claims one after the other, and a look at the gates between them."""
-        for _ in range(count - 1):
-            self.granted(self.ask(self.claim_of(QUEUES, limit, lease)))
+        held = [self.granted(self.ask(self.claim_of(QUEUES, limit, lease))) for _ in range(count)]
         self.ask(ListQueues(groups=("g", "h")))
-        return self.granted(self.ask(self.claim_of(QUEUES, limit, lease)))
+        return multiple(*(lease for each in held for lease in each.values))
+
+    @precondition(lambda self: self.able(Capability.SCOPED_RULES | Capability.LIMITS))
+    @rule(
+        target=leases,
+        limits=st.lists(st.sampled_from(LIMITS), max_size=2),
+        key=keys,
+        batch=st.lists(st.sampled_from(COVERED), min_size=3, max_size=6),
+        lift=st.booleans(),
+    )
+    def run_into(
+        self, limits: list[tuple[str, Any]], key: RuleKey, batch: list[Content], *, lift: bool
+    ) -> MultipleResults[Lease]:
+        """New limits and a new rule, jobs that come under them, and claims that meet them."""
+        self.limit(QUEUES[0], limits)
+        self.cover(key, 2 * SECOND, RATES[1], "", lift=False)
+        self.taken_in([ORDINARY | {"queue": QUEUES[0]} | traits for traits in batch])
+        held = []
+        for limit in (1, 1, 2, 3):
+            held.append(self.granted(self.ask(self.claim_of(QUEUES, limit, 5 * SECOND))))
+            self.clock.advance(SECOND // 2)
+        if lift:
+            self.cover(key, None, RATES[0], "", lift=True)
+        held.append(self.granted(self.ask(self.claim_of(QUEUES, 3, 5 * SECOND))))
+        return multiple(*(lease for each in held for lease in each.values))
 
 
 class Moves(Gating, Steering, Scheduling, Housekeeping):

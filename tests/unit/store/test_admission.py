@@ -213,6 +213,61 @@ def test_settings_must_make_sense_and_limits_need_the_capability():
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        {"concurrency": 0},
+        {"group_concurrency": -1},
+        {"ageing": 0},
+        {"rate": "often"},
+        {"group_rate": "0/s"},
+        {"group_weights": {"g": 0}},
+        {"group_weights": {"g": 1_001}},
+        {"group_weights": {"": 1}},
+    ],
+    ids=str,
+)
+def test_senseless_limits_are_refused(wrong):
+    def check(**settings):
+        request = PutSettings(queue="q", settings=QueueSettings(**settings))
+        check_settings(request, DEFAULT_BOUNDS, EVERYTHING)
+
+    check(
+        concurrency=1,
+        rate="10/s",
+        group_concurrency=1,
+        group_rate="1/min burst 3",
+        group_weights={"g": 1, "h": 1_000},
+        ordered_groups=True,
+        ageing=1,
+    )
+    with pytest.raises(BadInput):
+        check(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": RuleKind.THROTTLE},
+        {"kind": RuleKind.THROTTLE, "rate": "often"},
+        {"kind": RuleKind.THROTTLE, "rate": "10/s burst 0"},
+        {"kind": RuleKind.PAUSE, "scope": Scope.FIELD, "target": "user"},
+        {"kind": RuleKind.PAUSE, "scope": Scope.TASK, "target": ""},
+    ],
+    ids=str,
+)
+def test_senseless_rules_are_refused(wrong):
+    fine = Rule(kind=RuleKind.THROTTLE, target="user=62", scope=Scope.FIELD, rate="10/s")
+    check_rules(PutRules(set=(fine,)), DEFAULT_BOUNDS, EVERYTHING)
+
+    with pytest.raises(BadInput):
+        check_rules(
+            PutRules(set=(Rule(**({"target": "t", "scope": Scope.TASK} | wrong)),)),
+            DEFAULT_BOUNDS,
+            EVERYTHING,
+        )
+
+
+@pytest.mark.parametrize(
     "wrong", [{"queue": ""}, {"priority": 10**9}, {"due_in": -1}, {"due_in": 2**53}], ids=str
 )
 def test_a_senseless_edit_is_refused(wrong):

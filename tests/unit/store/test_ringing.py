@@ -8,6 +8,7 @@ from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.model.query import Cancel, Filter, Steered
 from oxmill.model.rule import PutRules, RulesPut
 from oxmill.model.schedule import Fire, Fired
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -70,6 +71,7 @@ def test_a_settlement_rings_for_an_end_or_for_more_work(answer, topics):
         (Sweep(), Swept(queues=("q",), ended=("a",)), {"work:q", "ended:a"}),
         (Sweep(), Swept(), set()),
         (PutRules(), RulesPut(changed=1, queues=("q",)), {"work:q"}),
+        (PutSettings(queue="q", settings=QueueSettings()), None, {"work:q"}),
         (Cancel(filter=Filter()), Steered(ids=("a",)), {"ended:a"}),
         (Cancel(filter=Filter()), Steered(ids=(), asked=("a",)), {"control"}),
         (Cancel(filter=Filter()), Steered(ids=("a",), queues=("q",)), {"ended:a", "work:q"}),
@@ -79,6 +81,13 @@ def test_a_settlement_rings_for_an_end_or_for_more_work(answer, topics):
 )
 def test_other_operations_ring_for_what_they_changed(request_, answer, topics):
     assert topics_after(request_, answer) == topics
+
+
+@pytest.mark.parametrize(("ruling", "topics"), [(Ruling.WON, {"work:r"}), (Ruling.LOST, set())])
+def test_a_settlement_rings_where_others_may_start(ruling, topics):
+    answer = Settled(id="a", ruling=ruling, state=State.SCHEDULED, queue="q", gained=("r",))
+
+    assert topics_after(SETTLE, (answer,)) == topics
 
 
 def test_two_operations_abreast_ring_for_both():

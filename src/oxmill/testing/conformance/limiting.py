@@ -71,10 +71,12 @@ async def test_a_full_group_does_not_hold_up_others(world: World) -> None:
 
 async def test_both_limits_hold_at_once(world: World) -> None:
     world.require(Capability.LIMITS)
-    await world.configure(concurrency=3, group_concurrency=2)
-    await world.enqueue(*of_group("a", 4), *of_group("b", 4))
+    await world.configure(concurrency=4, group_concurrency=2)
+    await world.enqueue(*of_group("a", 4), *of_group("b", 1))
 
     assert await world.ids(9) == ["a1", "b1", "a2"]
+    await world.enqueue(*of_group("c", 3))
+    assert await world.ids(9) == ["c1"]
 
 
 @pytest.mark.parametrize(("outcome", "details"), ENDS)
