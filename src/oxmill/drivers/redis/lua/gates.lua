@@ -10,7 +10,7 @@ do
   local PART = '\31'
   -- Of several closed gates on one target, the first of these is the one a job stands behind.
   local KINDS = {'block', 'pause', 'throttle'}
-  local rules, meters, named_gates = {}, {}, {}
+  local rules, meters, valves, named_gates = {}, {}, {}, {}
 
   local function fields_of(scope, target, into)
     for _, kind in ipairs(KINDS) do into[#into + 1] = kind .. ':' .. scope .. ':' .. target end
@@ -71,8 +71,12 @@ do
     end
   end
 
+  -- A throttle is one valve, whatever queues its jobs are in.
   local function valve(gate, meter, interval, burst, ends)
-    gate.valves[#gate.valves + 1] = {meter, interval, burst, gates.meter(meter), ends or gates.never}
+    if not valves[meter] then
+      valves[meter] = {meter, interval, burst, gates.meter(meter), ends or gates.never}
+    end
+    gate.valves[#gate.valves + 1] = valves[meter]
   end
 
   local function new_gate() return {closed = {}, used = 0, valves = {}} end

@@ -61,14 +61,24 @@ local function stand(job, group)
   return groups.key('lane', queue, group), true
 end
 
+-- The lane of an ordered group may be parked because of a gate of the job at its head.
+local function look_again(queue, group)
+  if groups.ordered(queue, group) then groups.open(queue, group) end
+end
+
+local function step_out(job, group)
+  local key, counted = stand(job, group)
+  zput(key, rank(job), false)
+  if counted then tally(now_of(job.s), -1) end
+  set_aside(job, 'b', false)
+  look_again(job.s[QUEUE], group)
+end
+
 local function leave(job)
   local s, group = job.s, groups.of(job)
   local state, queue = s[STATE], s[QUEUE]
   if state == WAITING then
-    local key, counted = stand(job, group)
-    zput(key, rank(job), false)
-    if counted then tally(now_of(s), -1) end
-    set_aside(job, 'b', false)
+    step_out(job, group)
   elseif state == SCHEDULED then
     zput(due_of(queue), job.seq, false)
   elseif state == RUNNING then
@@ -87,9 +97,20 @@ local function wait(job, group)
   local key, counted = stand(job, group)
   zput(key, rank(job), s[PRIORITY])
   if counted then tally(now_of(s), 1) end
-  if group ~= '' and not aside(job, 'b') and not groups.lane(s[QUEUE], group, s[PRIORITY]) then
+  if group == '' or aside(job, 'b') then return end
+  if not groups.lane(s[QUEUE], group, s[PRIORITY]) then
     groups.make(s[QUEUE], group, s[PRIORITY], (struct.unpack(NUMBER, rank(job))))
   end
+  look_again(s[QUEUE], group)
+end
+
+-- A waiting job goes behind a gate of its own, or back to where it stood if there is none.
+local function stand_behind(job, gate)
+  local group = groups.of(job)
+  step_out(job, group)
+  set_aside(job, 'b', gate)
+  wait(job, group)
+  save(job)
 end
 
 -- The lease of a running job lasts until another moment.

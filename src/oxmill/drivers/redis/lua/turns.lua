@@ -43,9 +43,7 @@ do
     for _, job in ipairs(back) do
       local name = aside(job, 'b')
       left[name] = left[name] - 1
-      leave(job)
-      wait(job, groups.of(job))
-      save(job)
+      stand_behind(job, false)
     end
     for name, count in pairs(left) do
       if count == 0 then zput(key, name, redis.call('ZCARD', groups.key('stalled', queue, name)) > bound and 0) end
@@ -153,6 +151,11 @@ do
     if band.lanes[band.at] then band.at = band.at + 1 else band.again_at = band.again_at + 1 end
   end
 
+  local function drop(source, lane)
+    groups.drop(source.queue, lane.group, lane.own[1])
+    source.ended[lane] = nil
+  end
+
   local function park(source, lane, moment)
     groups.park(source.queue, lane.group, lane.own, moment < gates.never and moment or nil)
     source.parked = source.parked + 1
@@ -178,10 +181,7 @@ do
       source.claim.cut = true
     else
       source.claim.aside = source.claim.aside - 1
-      leave(job)
-      set_aside(job, 'b', name)
-      wait(job, groups.of(job))
-      save(job)
+      stand_behind(job, name)
       zput(groups.key('gates', source.queue), name, moment < gates.never and moment or '+inf')
       hput(RULES, 'gated:queue:' .. source.queue, '1')
       lane.at = lane.at + 1
@@ -203,7 +203,7 @@ do
       else
         local job = head_of(source, lane)
         if not job then
-          if not lane.late then groups.drop(source.queue, lane.group, band.priority) end
+          if not lane.late then drop(source, lane) end
           step(band)
         elseif not kept_back(source, band, lane, job) then
           return job, lane
@@ -281,9 +281,8 @@ do
     end
     -- It may have been the last one: late jobs behind it keep the lane.
     if not head_of(source, lane) and not lane.late then
-      groups.drop(queue, group, band.priority)
+      drop(source, lane)
       if own[4] == 0 then band.again[#band.again] = nil else step(band) end
-      source.ended[lane] = nil
     end
   end
 
