@@ -59,7 +59,10 @@ limits = st.builds(
 rule_keys = st.one_of(
     st.builds(RuleKey, kind=st.sampled_from(RuleKind), target=queues),
     st.builds(
-        RuleKey, kind=st.sampled_from(RuleKind), target=st.sampled_from(TASKS), scope=st.just(Scope.TASK)
+        RuleKey,
+        kind=st.sampled_from(RuleKind),
+        target=st.sampled_from(TASKS),
+        scope=st.just(Scope.TASK),
     ),
     st.builds(
         RuleKey,
@@ -83,7 +86,9 @@ filters = st.builds(
 
 OPERATIONS = st.one_of(
     st.builds(Enqueue, jobs=st.lists(grouped_jobs, min_size=1, max_size=6).map(tuple)),
-    st.tuples(st.just("batch"), queues, st.lists(st.tuples(ids, st.sampled_from(GROUPS)), max_size=6)),
+    st.tuples(
+        st.just("batch"), queues, st.lists(st.tuples(ids, st.sampled_from(GROUPS)), max_size=6)
+    ),
     st.builds(Enqueue, jobs=st.lists(other_jobs, min_size=1, max_size=3).map(tuple)),
     st.builds(
         Claim,

@@ -32,7 +32,8 @@ class Script:
     def text(self) -> str:
         """The whole text, as the server gets it."""
         bodies = (load(_PACKAGE, f"{part}.lua") for part in ("clock", *self.parts, self.name))
-        return "\n".join((prelude(), *bodies))
+        text = "\n".join(bodies)
+        return f"{prelude(text)}\n{text}"
 
     @cached_property
     def sha(self) -> str:
@@ -61,7 +62,7 @@ class Command(Step[Any]):
 
 ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))
 FIRE: Final = Script("fire", (*_LIFE, "intake"))
-CLAIM: Final = Script("claim", ("claim_plain", *_GIVE))
+CLAIM: Final = Script("claim", ("claim_short", "claim_plain", "claim_gated", *_GIVE))
 CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "gates", "grant"))
 RENEW: Final = Script("renew", _LIFE)
 SETTLE: Final = Script("settle", ("settle_plain", *_LIFE, "gates"))

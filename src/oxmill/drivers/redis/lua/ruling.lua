@@ -39,6 +39,10 @@ do
   function ruling.put(field, kept, expires)
     local kind, scope, target = string.match(field, '^(%a+):(%a+):(.*)$')
     local ends = kept and (expires >= 0 and expires or '+inf')
+    if scope == 'group' and not kept ~= not hget(RULES, field) then
+      local count = tonumber(hget(RULES, 'grouped') or 0) + (kept and 1 or -1)
+      hput(RULES, 'grouped', count > 0 and tostring(count))
+    end
     hput(RULES, field, kept)
     if scope ~= 'queue' or not kept or expires >= 0 then zput(ENDINGS, field, ends) else zput(ENDINGS, field, false) end
     if scope == 'task' or scope == 'field' then zput(COVERS, field, ends) end
