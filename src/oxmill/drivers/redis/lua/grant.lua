@@ -24,7 +24,7 @@ local function grant(chosen)
   for i, job in ipairs(chosen) do
     local s = job.s
     remember_attempt(job)
-    leave(job)
+    leave(job, true)
     s[STATE] = RUNNING
     s[ATTEMPT], s[NONCE], s[WORKER] = s[ATTEMPT] + 1, nonce, worker
     s[CLAIMED], s[LEASE], s[LEASED] = now, lease, now + lease

@@ -53,9 +53,20 @@ local function startable_until(s)
   return s[EXPIRES] > 0 and s[STATE] <= WAITING and s[ATTEMPT] == 0
 end
 
+-- The gate of its own behind which a job is set aside, if any: read once.
+local function behind(job)
+  if job.gate == nil then job.gate = aside(job, 'b') end
+  return job.gate
+end
+
+local function put_behind(job, gate)
+  set_aside(job, 'b', gate)
+  job.gate = gate
+end
+
 -- Where a waiting job stands: behind a gate of its own, in the line, or in the lane of its group.
 local function stand(job, group)
-  local queue, gate = job.s[QUEUE], aside(job, 'b')
+  local queue, gate = job.s[QUEUE], behind(job)
   if gate then return groups.key('aside', queue, gate), true end
   if group == '' then return line_of(queue), false end
   return groups.key('lane', queue, group), true
@@ -66,19 +77,19 @@ local function look_again(queue, group)
   if groups.ordered(queue, group) then groups.open(queue, group) end
 end
 
-local function step_out(job, group)
+local function step_out(job, group, claimed)
   local key, counted = stand(job, group)
   zput(key, rank(job), false)
   if counted then tally(now_of(job.s), -1) end
-  set_aside(job, 'b', false)
-  look_again(job.s[QUEUE], group)
+  put_behind(job, false)
+  if not claimed then look_again(job.s[QUEUE], group) end
 end
 
-local function leave(job)
+local function leave(job, claimed)
   local s, group = job.s, groups.of(job)
   local state, queue = s[STATE], s[QUEUE]
   if state == WAITING then
-    step_out(job, group)
+    step_out(job, group, claimed)
   elseif state == SCHEDULED then
     zput(due_of(queue), job.seq, false)
   elseif state == RUNNING then
@@ -97,7 +108,7 @@ local function wait(job, group)
   local key, counted = stand(job, group)
   zput(key, rank(job), s[PRIORITY])
   if counted then tally(now_of(s), 1) end
-  if group == '' or aside(job, 'b') then return end
+  if group == '' or behind(job) then return end
   if not groups.lane(s[QUEUE], group, s[PRIORITY]) then
     groups.make(s[QUEUE], group, s[PRIORITY], (struct.unpack(NUMBER, rank(job))))
   end
@@ -108,7 +119,7 @@ end
 local function stand_behind(job, gate)
   local group = groups.of(job)
   step_out(job, group)
-  set_aside(job, 'b', gate)
+  put_behind(job, gate)
   wait(job, group)
   save(job)
 end

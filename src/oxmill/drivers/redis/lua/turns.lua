@@ -35,13 +35,13 @@ do
       if left[name] > 0 and (open[name] or ordered) then asides[#asides + 1] = groups.key('aside', queue, name) end
     end
     local back = #asides == 0 and {} or first_of(asides, bound, nil, function(job)
-      local name = aside(job, 'b')
+      local name = behind(job)
       if rooms[name] <= 0 and not groups.ordered(queue, groups.of(job)) then return false end
       rooms[name] = rooms[name] - 1
       return true
     end)
     for _, job in ipairs(back) do
-      local name = aside(job, 'b')
+      local name = behind(job)
       left[name] = left[name] - 1
       stand_behind(job, false)
     end
