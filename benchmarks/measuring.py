@@ -37,6 +37,7 @@ def once(party: Party, entry: Entry, jobs: int) -> Measured:
                 return WAYS[entry.does](party, entry, place, jobs)
             if entry.fill is not None:
                 party.ask(place, entry.fill, entry.backlog or jobs)
+                server.come_to_rest(url)
             return figures(party.ask(place, entry.does, jobs))
 
 
@@ -48,6 +49,7 @@ def figures(found: dict[str, object]) -> Measured:
 def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     """Worker processes against a backlog: from the first start to an empty store."""
     party.ask(place, entry.fill or "fill", jobs)
+    server_of(party.store).come_to_rest(place.url)
     with ExitStack() as stack:
         watch = stack.enter_context(party.process(place, "watch", jobs, log="watch"))
         said = watch.stdout.readline().strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -25,6 +26,11 @@ def serve(folder: Path) -> Iterator[str]:
     ready = [*_ask(port), "-e", "CREATE DATABASE IF NOT EXISTS bench"]
     with running(command, folder, lambda: answers(ready)):
         yield f"mysql://root@127.0.0.1:{port}/bench"
+
+
+def come_to_rest(_: str) -> None:
+    """Let what a new backlog has set off come to its end: the kernel writes it to the disk."""
+    os.sync()
 
 
 def stored_bytes(url: str) -> int:

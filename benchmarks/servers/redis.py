@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,11 +24,22 @@ def serve(folder: Path) -> Iterator[str]:
         yield f"redis://127.0.0.1:{port}/0"
 
 
+def come_to_rest(url: str) -> None:
+    """Let what a new backlog has set off come to its end: its log is rewritten."""
+    while _fact(url, "persistence", "aof_rewrite_in_progress"):
+        time.sleep(0.1)
+    os.sync()
+
+
 def stored_bytes(url: str) -> int:
     """Memory in use, empty server included."""
+    return _fact(url, "memory", "used_memory")
+
+
+def _fact(url: str, section: str, name: str) -> int:
     port = int(url.rpartition(":")[2].partition("/")[0])
-    facts = told([*_ask(port), "INFO", "memory"]).splitlines()
-    return next(int(line.partition(":")[2]) for line in facts if line.startswith("used_memory:"))
+    facts = told([*_ask(port), "INFO", section]).splitlines()
+    return next(int(line.partition(":")[2]) for line in facts if line.startswith(f"{name}:"))
 
 
 def version() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,11 @@ def serve(folder: Path) -> Iterator[str]:
 def file_of(url: str) -> Path:
     """The file that a URL names."""
     return Path(url.removeprefix("sqlite:///"))
+
+
+def come_to_rest(_: str) -> None:
+    """Let what a new backlog has set off come to its end: the kernel writes it to the disk."""
+    os.sync()
 
 
 def stored_bytes(url: str) -> int:

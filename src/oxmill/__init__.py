@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         WrongConnection,
         WrongContext,
     )
-    from oxmill.model.outcome import Cancel, Retry, Snooze
+    from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
     from oxmill.model.settings import QueueSettings
     from oxmill.model.state import State
     from oxmill.queue.call import Call
@@ -78,6 +78,7 @@ __all__ = [
     "OxmillError",
     "Queue",
     "QueueSettings",
+    "RateLimited",
     "ResultTimeout",
     "Retry",
     "SchemaMismatch",
@@ -107,6 +108,7 @@ _HOMES = {
     "Middleware": "worker.middleware",
     "Queue": "queue.work",
     "QueueSettings": "model.settings",
+    "RateLimited": "model.outcome",
     "Retry": "model.outcome",
     "Snooze": "model.outcome",
     "State": "model.state",

@@ -253,6 +253,12 @@ def test_db(project):
     assert "empty" in project.run("doctor", *url).stdout
     assert project.data("db", "migrate", *url)["applied"]
     assert "up to date" in project.run("db", "migrate", "--plan", *url).stdout
+    column = ("--extra-column", "user_id:integer")
+    assert "user_id (integer)" in project.run("db", "migrate", *column, *url).stdout
+    assert (
+        "type of column"
+        in project.run("db", "migrate", *column, "--extra-column", "x:y", *url, code=2).stderr
+    )
     assert "CREATE TABLE" in project.run("db", "sql", *url).stdout
     project.run("db", "check", *url)
     assert "no SQL schema" in project.run("db", "sql", "--url", "memory://", code=3).stderr

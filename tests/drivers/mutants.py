@@ -51,6 +51,7 @@ from oxmill.testing.conformance import settling as settling_tests
 from oxmill.testing.conformance import unique as unique_tests
 
 MUTANTS = {}
+STORIES = {"mutants": "plain", "gate_mutants": "gates", "flow_mutants": "flows"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Mutant:
 
     open: Callable
     found_by: Callable | None
+    stories: str
+    """What the machine's stories are about."""
 
 
 def mutant(*places, found_by=None, **arguments):
@@ -78,7 +81,8 @@ def mutant_driver(found_by, **arguments):
 
     def plant(open_driver):
         test = None if found_by is None else partial(found_by, **arguments)
-        MUTANTS[open_driver.__name__.replace("_", " ")] = Mutant(open_driver, test)
+        stories = STORIES[open_driver.__module__]
+        MUTANTS[open_driver.__name__.replace("_", " ")] = Mutant(open_driver, test, stories)
         return open_driver
 
     return plant

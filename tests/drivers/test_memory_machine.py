@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from oxmill.drivers.memory.driver import open_memory
+from oxmill.model.bounds import Bounds
 from oxmill.testing.face import Face
 from oxmill.testing.machine import machine_for
 
@@ -24,7 +25,15 @@ def reference(clock):
     return open_memory(clock=clock)
 
 
+def narrow(clock):
+    return open_memory(clock=clock, bounds=Bounds(cleanup_jobs=2))
+
+
 @pytest.mark.parametrize("face", list(Face))
 def test_stories_run_the_same_in_memory(face):
     machine = machine_for(reference, reference, face)
     run_state_machine_as_test(machine, settings=STORIES)
+
+
+def test_stories_in_which_little_is_done_at_once():
+    run_state_machine_as_test(machine_for(narrow, narrow), settings=STORIES)

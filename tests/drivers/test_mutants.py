@@ -4,9 +4,9 @@ import asyncio
 
 import gate_mutants  # plants more of them
 import pytest
+from flow_mutants import MUTANTS
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from mutants import MUTANTS
 
 from oxmill.drivers.memory.driver import open_memory
 from oxmill.testing.clock import VirtualClock
@@ -43,7 +43,10 @@ def tell(test, driver, clock):
 
 @pytest.mark.parametrize("name", BY_STORY)
 def test_the_machine_finds_that(name):
-    machine = machine_for(MUTANTS[name].open, lambda clock: open_memory(clock=clock))
+    mutant = MUTANTS[name]
+    machine = machine_for(
+        mutant.open, lambda clock: open_memory(clock=clock), stories=mutant.stories
+    )
 
     with pytest.raises(Disagreement):
         run_state_machine_as_test(machine, settings=STORIES)

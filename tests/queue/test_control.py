@@ -7,6 +7,7 @@ import pytest
 from oxmill import BadInput, QueueSettings, State
 from oxmill.model.info import Beat, Command, WorkerInfo
 from oxmill.model.rule import RuleKind
+from oxmill.store.capabilities import Capability
 
 SECOND = 1_000_000
 
@@ -74,6 +75,131 @@ def test_settings_are_replaced(app, send, face):
     assert list(app.jobs(queue="mail")) == []
     assert face(app, "queues", "mail")[0].settings.keep_succeeded == 0
     assert job.created
+
+
+# -- rules on other things than queues -------------------------------------------------------------
+
+
+@pytest.fixture
+def gated(app):
+    """An app whose store has limits and rules of all kinds."""
+    if Capability.LIMITS | Capability.SCOPED_RULES not in app.driver.capabilities:
+        pytest.skip(f"{app.driver.name} does not declare them")
+    return app
+
+
+TARGETS = [
+    {"task": "send"},
+    {"group": "acme"},
+    {"field": {"user_id": 62}},
+    {"field": "user_id=62"},
+]
+
+
+def add_covered(send, face):
+    call = send.using(group="acme", fields={"user_id": 62})
+    return face(call, "enqueue", "a")
+
+
+@pytest.mark.parametrize("on", TARGETS, ids=str)
+def test_a_task_a_group_or_a_field_is_paused_and_resumed(gated, send, face, on):
+    add_covered(send, face)
+    gated.queue("mail").add(b"other")
+
+    assert face(gated.control, "pause", reason="why", author="ann", **on)
+    assert not face(gated.control, "pause", reason="why", author="ann", **on)
+    assert gated.queue("mail").lease(10).data == b"other"
+    assert gated.queue("mail").lease(10) is None
+    assert face(gated.control, "resume", **on)
+    assert not face(gated.control, "resume", **on)
+
+    assert gated.queue("mail").lease(10) is not None
+
+
+@pytest.mark.parametrize("on", TARGETS, ids=str)
+def test_a_block_on_them_is_not_lifted_by_a_resume(gated, send, face, on):
+    add_covered(send, face)
+    assert face(gated.control, "block", expires="5m", **on)
+
+    assert not face(gated.control, "resume", **on)
+    assert gated.queue("mail").lease(10) is None
+    assert face(gated.control, "unblock", **on)
+    assert gated.queue("mail").lease(10) is not None
+
+
+@pytest.mark.parametrize("on", [*TARGETS, {"queue": "mail"}], ids=str)
+def test_they_can_be_throttled(gated, send, face, clock, on):
+    for _ in range(3):
+        add_covered(send, face)
+    assert face(gated.control, "throttle", rate="1/min", **on)
+    assert gated.queue("mail").lease(600) is not None
+    assert gated.queue("mail").lease(600) is None
+    clock.advance(60 * SECOND)
+    assert gated.queue("mail").lease(600) is not None
+    assert gated.queue("mail").lease(600) is None
+
+    assert face(gated.control, "unthrottle", **on)
+    assert not face(gated.control, "unthrottle", **on)
+
+    assert gated.queue("mail").lease(600) is not None
+
+
+@pytest.mark.parametrize(
+    "on",
+    [{}, {"queue": "mail", "task": "send"}, {"field": {"a": 1, "b": 2}}, {"field": "user_id"}],
+    ids=str,
+)
+def test_a_rule_is_about_one_thing(gated, face, on):
+    with pytest.raises(BadInput):
+        face(gated.control, "pause", **on)
+
+
+def test_every_change_is_recorded_with_its_author(gated, face):
+    face(gated.control, "pause", task="send", reason="why", author="ann")
+    face(gated.control, "throttle", group="acme", rate="5/s", author="bob")
+    face(gated.control, "resume", task="send", author="eve")
+    face(gated.control, "limit", "mail", concurrency=5, rate="10/s", author="ann")
+
+    assert [(e.kind, e.target, e.author, e.detail) for e in face(gated, "events")] == [
+        ("pause", "task:send", "ann", "why"),
+        ("throttle", "group:acme", "bob", "5/s"),
+        ("resume", "task:send", "eve", ""),
+        ("settings", "mail", "ann", "concurrency=5 rate=10/s"),
+    ]
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def test_limits_hold_at_once_and_are_taken_away_again(gated, send, face):
+    for _ in range(4):
+        face(send, "enqueue", "a")
+
+    face(gated.control, "limit", "mail", concurrency=2)
+    assert [gated.queue("mail").lease(600) is not None for _ in range(3)] == [True, True, False]
+    face(gated.control, "limit", "mail", concurrency=None)
+
+    assert [gated.queue("mail").lease(600) is not None for _ in range(3)] == [True, True, False]
+
+
+def test_what_is_not_given_stays_as_it_is(gated, face):
+    face(gated.control, "configure", "mail", QueueSettings(keep_failed=0, concurrency=3))
+
+    given = face(gated.control, "limit", "mail", rate="10/s", ageing="5m", group_weights={"a": 2})
+
+    expected = QueueSettings(
+        keep_failed=0, concurrency=3, rate="10/s", ageing=300 * SECOND, group_weights={"a": 2}
+    )
+    assert given == expected
+    assert face(gated, "queues", "mail")[0].settings == expected
+    assert face(gated.control, "limit", "mail", ageing=None).ageing is None
+
+
+@pytest.mark.parametrize("wrong", [{"rate": "often"}, {"concurrency": 0}, {"ageing": "soon"}])
+def test_senseless_limits_are_refused(gated, face, wrong):
+    with pytest.raises(BadInput):
+        face(gated.control, "limit", "mail", **wrong)
+    assert face(gated, "queues") == ()
 
 
 # -- jobs ------------------------------------------------------------------------------------------

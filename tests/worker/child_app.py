@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from oxmill.model.outcome import Retry, Snooze
+from oxmill.model.outcome import RateLimited, Retry, Snooze
 from oxmill.queue.client import Client
 from oxmill.queue.context import current
 from oxmill.queue.declaring import Declaring
@@ -47,6 +47,13 @@ def give_up():
 def snooze() -> int:
     if current().attempt == 1:
         raise Snooze(0.01)
+    return current().attempt
+
+
+@app.task(pool="process", queue="limited")
+def limited() -> int:
+    if current().attempt == 1:
+        raise RateLimited(0.05, scope="queue")
     return current().attempt
 
 

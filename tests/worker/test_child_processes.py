@@ -69,6 +69,15 @@ async def test_a_child_is_replaced_after_its_number_of_jobs(world):
     assert first.result != second.result
 
 
+async def test_a_gate_may_be_closed_from_a_child(world):
+    await start(world, queues=("limited",))
+    job = await world.ended(await run(world, child_app.limited))
+
+    assert (job.state, job.result, job.failures) == (State.SUCCEEDED, b"2", 0)
+    assert [past.outcome for past in job.history] == ["release", "complete"]
+    assert job.claimed_at - job.history[0].ended_at >= 50_000
+
+
 async def test_exceptions_and_signals_are_judged_where_they_are_raised(world):
     await start(world)
     failed = await world.ended(await run(world, child_app.fail))

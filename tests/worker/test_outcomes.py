@@ -3,13 +3,15 @@
 import asyncio
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
-from oxmill.model.outcome import Cancel, Retry, Snooze
+from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
 from oxmill.model.state import State
 from oxmill.observe.events import RunFailed, TaskUnknown
 from oxmill.queue.context import current
+from oxmill.store.capabilities import Capability
 
 
 async def test_a_coroutine_gives_its_result(world):
@@ -107,6 +109,46 @@ async def test_a_snooze_uses_up_nothing(world, how):
     job = await world.ended(await world.enqueue(wait_a_bit))
 
     assert (job.state, job.attempt, job.failures) == (State.SUCCEEDED, 2, 0)
+
+
+@pytest.mark.parametrize("how", ["raised", "returned"])
+async def test_a_rate_limited_job_closes_its_group_and_uses_up_nothing(world, how):
+    if Capability.LIMITS not in world.driver.capabilities:
+        pytest.skip(f"{world.driver.name} has no gates to close")
+    ran = []
+
+    @world.task(queue="mail")
+    async def call(name: str):
+        ran.append(name)
+        if ran == ["a1"]:
+            if how == "raised":
+                raise RateLimited(0.3)
+            return RateLimited(0.3)
+        return None
+
+    for name in ("a1", "a2", "b1"):
+        await world.enqueue(call.using(group=name[0]), name)
+    await world.start(queues=("mail",), slots=1)
+    await world.until(lambda: len(ran) == 4)
+
+    assert ran == ["a1", "b1", "a1", "a2"]
+
+
+async def test_without_gates_a_rate_limited_job_runs_later(world):
+    world.driver = replace(
+        world.driver, capabilities=world.driver.capabilities & ~Capability.LIMITS
+    )
+
+    @world.task
+    async def call():
+        if current().attempt == 1:
+            raise RateLimited(0.01)
+
+    await world.start()
+    job = await world.ended(await world.enqueue(call))
+
+    assert (job.state, job.attempt, job.failures) == (State.SUCCEEDED, 2, 0)
+    assert [past.outcome for past in job.history] == ["snooze", "complete"]
 
 
 @pytest.mark.parametrize("how", ["raised", "returned"])

@@ -15,7 +15,7 @@ from oxmill.cli.exits import NotFound
 from oxmill.cli.framework import Group
 from oxmill.cli.output import say, show_one
 from oxmill.cli.session import Session
-from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
 
 command = Group("db", help="Migrate, check and print the schema of the store.")
 
@@ -28,16 +28,27 @@ class Migration(NamedTuple):
     text: str
 
 
-@command.command(examples=("oxmill db migrate --plan", "oxmill db migrate"))
+@command.command(
+    examples=("oxmill db migrate --plan", "oxmill db migrate --extra-column user_id:integer")
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Only show what would be applied.")
+@click.option(
+    "--extra-column",
+    "columns",
+    multiple=True,
+    metavar="NAME:TYPE",
+    help="Have a column for a field, of type text or integer, where there is SQL.",
+)
 @click.pass_obj
-def migrate(session: Session, *, only_plan: bool) -> None:
+def migrate(session: Session, *, only_plan: bool, columns: tuple[str, ...]) -> None:
     """Bring the schema of the store up to date. Applying it again changes nothing."""
+    extra = tuple(extra_column(text) for text in columns)
     store = session.untouched
     schema = session.run(store.installing.version(Version()))
     names = [one.name for one in migrations(store.name) if one.number > schema.current]
     if not only_plan:
-        session.run(store.installing.migrate(Migrate()))
+        session.run(store.installing.migrate(Migrate(extra_columns=extra)))
+    names += [f"extra column {column.name} ({column.type})" for column in extra]
     record = {"from": schema.current, "to": schema.newest, "applied": names, "plan": only_plan}
     verb = "would apply" if only_plan else "applied"
     show_one(
@@ -45,6 +56,16 @@ def migrate(session: Session, *, only_plan: bool) -> None:
         lambda: "\n".join(f"{verb} {name}" for name in names) or "the schema is up to date",
         session.output,
     )
+
+
+def extra_column(text: str) -> ExtraColumn:
+    """A column as people write it: `user_id:integer`, or only its name for text."""
+    name, _, kind = text.partition(":")
+    if kind in ("", "text"):
+        return ExtraColumn(name=name)
+    if kind == "integer":
+        return ExtraColumn(name=name, type="integer")
+    raise click.BadParameter(f"{kind!r} is not a type of column; use text or integer")
 
 
 @command.command(examples=("oxmill db check", "oxmill db check -o json"))

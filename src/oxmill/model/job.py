@@ -89,6 +89,8 @@ class Enqueued(Value, frozen=True, gc=False):
     verdict: Verdict
     state: State | None
     """The state of the job that `id` names; `None` if it is no longer there."""
+    gained: tuple[str, ...] = ()
+    """Queues in which other jobs may start, by a publication; on the last answer of the batch."""
 
 
 class LeasedJob(Value, frozen=True, gc=False):

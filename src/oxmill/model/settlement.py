@@ -85,4 +85,5 @@ class Settled(Value, frozen=True, gc=False):
     state: State | None
     queue: str | None = None
     gained: tuple[str, ...] = ()
-    """Queues in which other jobs may start because of it."""
+    """Queues in which other jobs may start because of it. What the batch as a whole has set off in
+    flows stands on its last answer."""

@@ -3,113 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from oxmill.model.info import Command, ListQueues, Order, Ordered, Queues
+from oxmill.model.info import Command, Order, Ordered
 from oxmill.model.query import Cancel, Edit, Filter, Find, Page, Purge, Redrive, Steered
-from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
-from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.state import IDLE
 from oxmill.queue.client import Client
+from oxmill.queue.limiting import Limiting
+from oxmill.queue.ruling import Ruling
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, chosen
-from oxmill.rules.duration import Duration, micros, moment
+from oxmill.rules.duration import Duration, micros
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 
 
-class Control:
-    """Stops and starts queues, cancels, redrives, changes and deletes jobs. All of it is recorded
-    with its author, and takes effect before the call returns.
+class Control(Ruling, Limiting):
+    """Stops and starts queues, tasks, groups and fields, limits queues, cancels, redrives, changes
+    and deletes jobs. All of it is recorded with its author, and takes effect before the call
+    returns.
 
     Calls on jobs take ids, or conditions such as `queue="mail", state="failed"`, and answer with
     the number of jobs they changed, however many there are.
     """
 
     def __init__(self, client: Client) -> None:
-        self._client = client
-
-    # -- queues ------------------------------------------------------------------------------------
-
-    def pause(
-        self,
-        queue: str,
-        reason: str = "",
-        author: str = "",
-        expires: Duration | datetime | None = None,
-    ) -> bool:
-        """No job of the queue is claimed after this returns, until `resume` or the expiry. Jobs
-        that run go on. False if it was paused in the same way already."""
-        rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
-        return self._client.blocking("apause", lambda driver: _close(driver, rule, expires))
-
-    async def apause(
-        self,
-        queue: str,
-        reason: str = "",
-        author: str = "",
-        expires: Duration | datetime | None = None,
-    ) -> bool:
-        """The same without blocking the event loop."""
-        rule = Rule(kind=RuleKind.PAUSE, target=queue, reason=reason, author=author)
-        return await self._client.awaiting(lambda driver: _close(driver, rule, expires))
-
-    def resume(self, queue: str, author: str = "") -> bool:
-        """Lift a pause; a block stays. False if there was none."""
-        key = RuleKey(kind=RuleKind.PAUSE, target=queue)
-        return self._client.blocking("aresume", lambda driver: _lift(driver, key, author))
-
-    async def aresume(self, queue: str, author: str = "") -> bool:
-        """The same without blocking the event loop."""
-        key = RuleKey(kind=RuleKind.PAUSE, target=queue)
-        return await self._client.awaiting(lambda driver: _lift(driver, key, author))
-
-    def block(
-        self,
-        queue: str,
-        reason: str = "",
-        author: str = "",
-        expires: Duration | datetime | None = None,
-    ) -> bool:
-        """Like a pause, for operators: a user's `resume` does not lift it."""
-        rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
-        return self._client.blocking("ablock", lambda driver: _close(driver, rule, expires))
-
-    async def ablock(
-        self,
-        queue: str,
-        reason: str = "",
-        author: str = "",
-        expires: Duration | datetime | None = None,
-    ) -> bool:
-        """The same without blocking the event loop."""
-        rule = Rule(kind=RuleKind.BLOCK, target=queue, reason=reason, author=author)
-        return await self._client.awaiting(lambda driver: _close(driver, rule, expires))
-
-    def unblock(self, queue: str, author: str = "") -> bool:
-        """Lift a block; a pause stays. False if there was none."""
-        key = RuleKey(kind=RuleKind.BLOCK, target=queue)
-        return self._client.blocking("aunblock", lambda driver: _lift(driver, key, author))
-
-    async def aunblock(self, queue: str, author: str = "") -> bool:
-        """The same without blocking the event loop."""
-        key = RuleKey(kind=RuleKind.BLOCK, target=queue)
-        return await self._client.awaiting(lambda driver: _lift(driver, key, author))
-
-    def configure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
-        """Replace the queue's settings, for every claim and settlement that starts later."""
-        request = PutSettings(queue=queue, settings=settings, author=author)
-        self._client.blocking(
-            "aconfigure", lambda driver: _once(driver.steering.put_settings(request))
-        )
-
-    async def aconfigure(self, queue: str, settings: QueueSettings, author: str = "") -> None:
-        """The same without blocking the event loop."""
-        request = PutSettings(queue=queue, settings=settings, author=author)
-        await self._client.awaiting(lambda driver: _once(driver.steering.put_settings(request)))
+        Ruling.__init__(self, client)
+        Limiting.__init__(self, client)
 
     # -- jobs --------------------------------------------------------------------------------------
 
@@ -193,30 +115,6 @@ class Control:
         """The same without blocking the event loop."""
         request = Order(workers=workers, command=Command(command), author=author)
         return await self._client.awaiting(lambda driver: _order(driver, request))
-
-
-def _once(plan: Plan[Any]) -> Talk[None]:
-    yield plan
-
-
-def _close(driver: Driver, rule: Rule, expires: Duration | datetime | None) -> Talk[bool]:
-    if isinstance(expires, datetime):
-        rule = replace(rule, expires_at=moment(expires))
-    elif expires is not None:
-        # The store's clock decides, so the length is counted from its time, not from ours.
-        seen: Queues = yield driver.inspecting.queues(ListQueues(queues=(rule.target,)))
-        rule = replace(rule, expires_at=seen.now + micros(expires))
-    put: RulesPut = yield driver.steering.put_rules(
-        PutRules(set=(rule,), author=rule.author, operator=rule.kind is RuleKind.BLOCK)
-    )
-    return put.changed > 0
-
-
-def _lift(driver: Driver, key: RuleKey, author: str) -> Talk[bool]:
-    put: RulesPut = yield driver.steering.put_rules(
-        PutRules(lift=(key,), author=author, operator=key.kind is RuleKind.BLOCK)
-    )
-    return put.changed > 0
 
 
 def _repeat(step: Callable[[Any], Plan[Steered]], request: Cancel | Redrive | Purge) -> Talk[int]:

@@ -18,7 +18,8 @@ from oxmill.queue.codec import decode_plain
 from oxmill.queue.talk import Talk
 from oxmill.rules.backoff import delay_after
 from oxmill.rules.duration import Duration, micros
-from oxmill.rules.settle import raised
+from oxmill.rules.settle import raised, without_gates
+from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 
 
@@ -169,6 +170,8 @@ class Lease(Leased):
         return await self._client.awaiting(lambda driver: self._settle(driver, settlement))
 
     def _settle(self, driver: Driver, settlement: Settlement) -> Talk[bool]:
+        if Capability.LIMITS not in driver.capabilities:
+            settlement = without_gates(settlement)
         plan = driver.settling.settle(Settle(items=(settlement,)))
         try:
             answers: tuple[Settled, ...] = yield plan

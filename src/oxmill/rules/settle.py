@@ -9,7 +9,8 @@ from typing import Final
 from oxmill.errors import TooBig
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.job import LeasedJob, Reason
-from oxmill.model.outcome import Cancel, Retry, Signal, Snooze
+from oxmill.model.outcome import Cancel, RateLimited, Retry, Signal, Snooze
+from oxmill.model.rule import Scope
 from oxmill.model.settings import SECOND
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.value import Micros
@@ -56,6 +57,9 @@ def signalled(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> S
     match signal:
         case Snooze():
             return snoozed(job, micros(signal.delay))
+        case RateLimited():
+            scope = Scope.QUEUE if signal.scope == "queue" else Scope.GROUP
+            return rate_limited(job, micros(signal.retry_after), scope)
         case Cancel():
             return cancelled(job, signal.reason or Reason.CANCELLED)
         case Retry(after=after) if after is not None:
@@ -94,6 +98,25 @@ def snoozed(job: LeasedJob, delay: Micros) -> Settlement:
 def released(job: LeasedJob) -> Settlement:
     """Back to its old place in line; uses up nothing."""
     return Settlement(id=job.id, token=job.token, outcome=Outcome.RELEASE)
+
+
+def rate_limited(job: LeasedJob, length: Micros, scope: Scope) -> Settlement:
+    """Back to its old place in line, behind a gate that stays closed for this long."""
+    return Settlement(
+        id=job.id, token=job.token, outcome=Outcome.RELEASE, delay=length, closes=scope
+    )
+
+
+def without_gates(settlement: Settlement) -> Settlement:
+    """What a store that has no gates to close is told instead: this job alone runs later."""
+    if settlement.closes is None:
+        return settlement
+    return Settlement(
+        id=settlement.id,
+        token=settlement.token,
+        outcome=Outcome.SNOOZE,
+        delay=settlement.delay,
+    )
 
 
 def cancelled(job: LeasedJob, reason: str = Reason.CANCELLED) -> Settlement:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
@@ -15,10 +16,12 @@ from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
 from oxmill.rules.rate import rate
 from oxmill.store.capabilities import Capability
+from oxmill.store.roles.installing import ExtraColumn
 
-_MAX_MICROS = 2**53
+MAX_MICROS = 2**53
 """Moments and lengths of time stay below this: exact in every store's numbers, until year 2255."""
 _MAX_WEIGHT = 1_000
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
 
 def check_name(kind: str, name: str, limit: int) -> None:
@@ -44,7 +47,9 @@ def check_name(kind: str, name: str, limit: int) -> None:
         raise BadName(f"the {kind} {name!r} holds a control character; use printable text")
 
 
-def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> None:
+def check_new_jobs(
+    jobs: Iterable[NewJob], bounds: Bounds, able: Capability, *, in_flow: bool = False
+) -> None:
     """Refuse a batch that cannot be stored faithfully."""
     count = 0
     id_bytes = bounds.id_bytes
@@ -68,6 +73,11 @@ def check_new_jobs(jobs: Iterable[NewJob], bounds: Bounds, able: Capability) -> 
             _check_carried(job)
         if job.flow is not None or job.parent is not None or job.after:
             need(able, Capability.FLOWS, "flows")
+            if not in_flow:
+                raise BadInput(
+                    f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
+                    f"its flow; give the flow with every batch of its jobs"
+                )
     if count > bounds.batch_jobs:
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
@@ -91,7 +101,7 @@ def _sound(
         and -MAX_PRIORITY <= priority <= MAX_PRIORITY
         and max_attempts >= 1
         and crash_limit >= 1
-        and all(time is None or 0 <= time < _MAX_MICROS for time in times)
+        and all(time is None or 0 <= time < MAX_MICROS for time in times)
     )
 
 
@@ -115,7 +125,7 @@ def _check_times(job: NewJob) -> None:
         ("keep", job.keep),
         ("timeout", job.timeout),
     ):
-        if micros is not None and not 0 <= micros < _MAX_MICROS:
+        if micros is not None and not 0 <= micros < MAX_MICROS:
             raise BadInput(
                 f"job {job.id}: {name} of {micros} microseconds is out of range; "
                 f"use a time between now and the year 2255"
@@ -129,7 +139,12 @@ def _check_labels(job: NewJob, bounds: Bounds) -> None:
         check_name("unique key", job.unique.key, bounds.key_bytes)
     for tag in job.tags:
         check_name("tag", tag, bounds.name_bytes)
-    for name, value in job.fields.items():
+    check_fields(job.fields, bounds)
+
+
+def check_fields(fields: Mapping[str, str | int], bounds: Bounds) -> None:
+    """Refuse business attributes that cannot be searched by."""
+    for name, value in fields.items():
         check_name("field name", name, bounds.name_bytes)
         if isinstance(value, str):
             if value:
@@ -170,7 +185,7 @@ def check_settlements(items: Iterable[Settlement], bounds: Bounds) -> None:
                 f"the result of job {item.id} takes {len(item.result):,} bytes; the limit is "
                 f"{bounds.result_bytes:,}. Store the data elsewhere and return a reference"
             )
-        if not 0 <= item.delay < _MAX_MICROS:
+        if not 0 <= item.delay < MAX_MICROS:
             raise BadInput(f"job {item.id}: delay of {item.delay} microseconds is out of range")
 
 
@@ -180,7 +195,7 @@ def check_edit(request: Edit, bounds: Bounds) -> None:
         check_name("queue name", request.queue, bounds.name_bytes)
     if request.priority is not None:
         _check_priority(request.priority)
-    if request.due_in is not None and not 0 <= request.due_in < _MAX_MICROS:
+    if request.due_in is not None and not 0 <= request.due_in < MAX_MICROS:
         raise BadInput(f"a due time {request.due_in} microseconds from now is out of range")
 
 
@@ -247,6 +262,17 @@ def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> No
         if not 1 <= weight <= _MAX_WEIGHT:
             raise BadInput(
                 f"the weight of group {group!r} must be 1 to {_MAX_WEIGHT}, not {weight}"
+            )
+
+
+def check_columns(columns: Iterable[ExtraColumn], able: Capability) -> None:
+    """Refuse columns that a table of jobs cannot have."""
+    for column in columns:
+        need(able, Capability.SQL, "extra columns")
+        if not _COLUMN.fullmatch(column.name):
+            raise BadName(
+                f"{column.name!r} cannot be the name of a column; use up to 50 small letters, digits "
+                f"and underscores, a letter first, and name the field likewise"
             )
 
 

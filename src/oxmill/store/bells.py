@@ -29,7 +29,10 @@ class LocalBell:
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._wake)
+                if _running_loop() is loop:
+                    self._wake()
+                else:
+                    loop.call_soon_threadsafe(self._wake)
             except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
                 self._loop = None
 
@@ -75,6 +78,13 @@ class LocalBell:
         self.close()
 
 
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 class LocalDoorbell:
     """Wakes listeners of this process at once."""
 
@@ -110,6 +120,10 @@ class LocalDoorbell:
             for topic in bell.topics:
                 self._bells.setdefault(topic, set()).add(bell)
         return bell
+
+    def attend(self, topics: Iterable[str]) -> LocalBell:
+        """A bell for these topics, for somebody in this event loop."""
+        return self.listen(topics)
 
     def forget(self, bell: LocalBell) -> None:
         """Take a bell off its topics."""

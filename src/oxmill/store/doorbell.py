@@ -57,6 +57,11 @@ class Doorbell(Protocol):
         """A bell for these topics. It may also ring for others."""
         ...
 
+    def attend(self, topics: Iterable[str]) -> Bell:
+        """The same for somebody who waits in this event loop and nowhere else. It may ring once at
+        the start, when the store has begun to listen."""
+        ...
+
     def close(self) -> None:
         """Let go of sockets and threads; bells still open only time out."""
         ...

@@ -33,19 +33,21 @@ def topics_after(request: object, answer: Any) -> set[str]:
 
 
 def _enqueued(jobs: Any, answers: Any) -> set[str]:
-    return {
+    topics = {
         work(job.queue)
         for job, answer in zip(jobs, answers, strict=False)
         if answer.state is State.WAITING and answer.verdict is not Verdict.DUPLICATE
     }
+    return topics | {work(queue) for answer in answers for queue in answer.gained}
 
 
 def _settled(answers: Any) -> set[str]:
     topics: set[str] = set()
     for answer in answers:
+        if answer.gained:  # the last answer also tells what all of them have set off
+            topics.update(map(work, answer.gained))
         if answer.ruling is not Ruling.WON:
             continue
-        topics.update(work(queue) for queue in answer.gained)
         if answer.state in TERMINAL:
             topics.add(ended(answer.id))
         elif answer.state is State.WAITING and answer.queue is not None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from oxmill.errors import NotSupported
+from oxmill.model.flow import FlowInfo, ListFlows
 from oxmill.model.info import (
     Event,
     EventsAfter,
@@ -32,6 +34,8 @@ class Dump(Value, frozen=True):
     jobs: tuple[Job, ...]
     """In full, newest arrival first."""
     queues: tuple[QueueInfo, ...]
+    flows: tuple[FlowInfo, ...]
+    """Newest first; none where the store does not do flows."""
     schedules: tuple[ScheduleInfo, ...]
     workers: tuple[WorkerInfo, ...]
     events: tuple[Event, ...]
@@ -45,6 +49,7 @@ def dump(do: Do) -> Dump:
         now=queues.now,
         jobs=jobs,
         queues=tuple(_without_head(q) if q.name in grouped else q for q in queues.items),
+        flows=all_flows(do),
         schedules=do(ListSchedules(limit=100_000)).items,
         workers=do(ListWorkers()).items,
         events=do(EventsAfter(limit=100_000)),
@@ -65,6 +70,20 @@ def all_jobs(do: Do) -> tuple[Job, ...]:
         jobs += do(Get(ids=tuple(job.id for job in page.jobs)))
         if (cursor := page.next) is None:
             return tuple(jobs)
+
+
+def all_flows(do: Do) -> tuple[FlowInfo, ...]:
+    """Every flow, newest first, gathered page by page."""
+    flows: list[FlowInfo] = []
+    cursor: str | None = None
+    while True:
+        try:
+            page = do(ListFlows(limit=500, after=cursor))
+        except NotSupported:
+            return ()
+        flows += page.items
+        if (cursor := page.next) is None:
+            return tuple(flows)
 
 
 def differences(one: Dump, other: Dump) -> list[str]:

@@ -1,4 +1,4 @@
-"""What may happen in a story about limits, groups and rules, and the whole of all stories."""
+"""What may happen in a story about limits, groups and rules."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from oxmill.testing.moves import (
     QUEUES,
     Content,
     Enqueueing,
-    Housekeeping,
     Lease,
-    Scheduling,
+    Plain,
     Settling,
-    Steering,
     contents,
     jobs,
     leases,
@@ -77,7 +75,7 @@ keys = st.builds(
 )
 
 
-class Gating(Settling, Enqueueing):
+class Gating(Enqueueing, Settling):
     """Limits, groups and rules come, go and are run into."""
 
     @precondition(lambda self: self.able(Capability.GROUPS))
@@ -173,5 +171,5 @@ class Gating(Settling, Enqueueing):
         return multiple(*(lease for each in held for lease in each.values))
 
 
-class Moves(Gating, Steering, Scheduling, Housekeeping):
-    """Everything that may happen."""
+class Gated(Gating, Plain):
+    """Everything that may happen without flows."""

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from oxmill.errors import OxmillError
 from oxmill.model.claim import Claimed
+from oxmill.model.flow import Flows
 from oxmill.model.info import QueueInfo, Queues, Swept
 from oxmill.model.query import Page, Steered
 from oxmill.model.rule import RulesPut
@@ -129,6 +130,8 @@ def comparable(answer: Any) -> Any:
         return tuple(comparable(each) for each in answer)
     if isinstance(answer, Page):
         return answer.jobs, answer.next is None
+    if isinstance(answer, Flows):
+        return answer.items, answer.now, answer.next is None
     changes: dict[str, Any] = {}
     match answer:
         case Steered() | RulesPut():

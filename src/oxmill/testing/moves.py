@@ -363,3 +363,7 @@ class Housekeeping(Lockstep):
         if keep is not None:
             settings = QueueSettings(keep_succeeded=keep, keep_cancelled=keep)
             self.ask(PutSettings(queue=known.queue, settings=settings))
+
+
+class Plain(Enqueueing, Settling, Steering, Scheduling, Housekeeping):
+    """Everything that may happen without flows, limits and groups."""

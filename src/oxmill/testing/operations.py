@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from oxmill.model.claim import Claim, ClaimIds, Renew
+from oxmill.model.flow import ListFlows
 from oxmill.model.info import (
     Beat,
     EventsAfter,
@@ -47,6 +48,7 @@ OPERATIONS: Final[dict[type[Value], Callable[[Driver], Callable[[Any], Plan[Any]
     Get: lambda driver: driver.inspecting.get,
     Find: lambda driver: driver.inspecting.find,
     ListQueues: lambda driver: driver.inspecting.queues,
+    ListFlows: lambda driver: driver.inspecting.flows,
     ListWorkers: lambda driver: driver.inspecting.workers,
     EventsAfter: lambda driver: driver.inspecting.events_after,
     Sweep: lambda driver: driver.housekeeping.sweep,

@@ -80,6 +80,10 @@ class WorkingDoorbell:
         wanted = frozenset(topics)
         return WorkingBell(wanted, self._doorbell.listen(wanted), self._run, self._arun)
 
+    def attend(self, topics: Iterable[str]) -> WorkingBell:
+        """A bell for these topics, for somebody in this event loop."""
+        return self.listen(topics)
+
     def close(self) -> None:
         """Let go of what the doorbell holds."""
         self._doorbell.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -33,13 +34,17 @@ _OPERATIONS: Final = {
 }
 SOONEST: Final = 0.002
 """Seconds between two looks that find nothing, however soon something falls due."""
+WORTHWHILE: Final = 25
+"""Settlements for which a second turn sets out while one is on its way: then the store has work
+while this process reads what it answered. Fewer wait for the answer, and for company."""
 
 
 class Claimer:
     """Keeps the slots full, and the store told.
 
     A turn takes what there is and never waits for more: while it is on its way, the last batch runs
-    and settlements pile up for the next turn. So batches are as large as the load makes them.
+    and settlements pile up for the next turn. So batches are as large as the load makes them. At
+    most two turns are on their way, and the second only under load.
     """
 
     def __init__(
@@ -53,8 +58,6 @@ class Claimer:
         self.owing_since: float | None = None
         """Since when a turn has been due that the store has not answered, however often it was
         tried; `None` while claims make progress."""
-        self.turn_since: float | None = None
-        """Since when the present turn has been on its way."""
         self.answered = False
         """Whether any turn was answered so far."""
         self.started = 0
@@ -66,7 +69,10 @@ class Claimer:
         self._claiming = True
         self._closing = False
         self._wake = Wake()
-        self._hurry = Wake()
+        self._piled_up = Wake()
+        self._hurry = Wake(), Wake()
+        self._sent: dict[object, tuple[float, int]] = {}
+        """Turns on their way: when each set out, and how many jobs it asks for."""
         self._trouble = Trouble("claimer", bus)
         # Half of the slots at most, so that the next claim is on its way while this one runs.
         half = (config.slots + 1) // 2
@@ -75,7 +81,13 @@ class Claimer:
         self._bell = Capability.DOORBELL in driver.capabilities and not isinstance(
             driver.doorbell, SilentDoorbell
         )
-        executor.on_conclusion = self._wake.ring
+        self._worthwhile = max(self._most // 2, WORTHWHILE)
+        executor.on_conclusion = self._concluded
+
+    @property
+    def turn_since(self) -> float | None:
+        """Since when the oldest turn has been on its way."""
+        return min((sent for sent, _ in self._sent.values()), default=None)
 
     # -- what others say ---------------------------------------------------------------------------
 
@@ -94,25 +106,51 @@ class Claimer:
         self._closing = True
         self._claiming = False
         self._wake.ring()
-        self._hurry.ring()
+        self._piled_up.ring()
+        for hurry in self._hurry:
+            hurry.ring()
+
+    def _concluded(self) -> None:
+        self._wake.ring()
+        if self._settler.piled_up >= self._worthwhile:
+            self._piled_up.ring()
 
     # -- the loop ----------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Take turn after turn until closed and done."""
-        while not self._finished:
-            try:
-                pause = await self._turn()
-            except FATAL:
-                raise
-            except StoreError as error:
-                await self._hurry.wait(self._trouble.met(error))
-            except Exception as error:  # noqa: BLE001 - a worker that dies of a surprise goes quiet
-                _LOG.exception("a turn failed and will be tried again")
-                await self._hurry.wait(self._trouble.met(error))
-            else:
+        second = asyncio.ensure_future(self._second())
+        try:
+            while not self._finished:
+                pause = await self._tried(self._hurry[0])
                 if pause > 0 and not self._finished:
                     await self._wake.wait(pause)
+        except BaseException:
+            second.cancel()
+            raise
+        self._piled_up.ring()
+        await second
+
+    async def _second(self) -> None:
+        """Take a turn whenever enough has piled up while another is on its way."""
+        while not self._finished:
+            if self._sent and self._settler.piled_up >= self._worthwhile:
+                await self._tried(self._hurry[1])
+            else:
+                await self._piled_up.wait(self._config.poll_most / SECOND)
+
+    async def _tried(self, hurry: Wake) -> float:
+        """A turn, whatever becomes of it; the seconds to wait for more."""
+        try:
+            return await self._turn()
+        except FATAL:
+            raise
+        except StoreError as error:
+            await hurry.wait(self._trouble.met(error))
+        except Exception as error:  # noqa: BLE001 - a worker that dies of a surprise goes quiet
+            _LOG.exception("a turn failed and will be tried again")
+            await hurry.wait(self._trouble.met(error))
+        return 0.0
 
     @property
     def _finished(self) -> bool:
@@ -124,7 +162,8 @@ class Claimer:
         if batch is None and room == 0:
             self._say_if_idle()
             return self._config.poll_most / SECOND
-        sent = self.turn_since = time.monotonic()
+        sent, turn = time.monotonic(), object()
+        self._sent[turn] = sent, room
         self.owing_since = self.owing_since or sent
         try:
             settled, claimed = await self._perform(batch, room)
@@ -138,8 +177,8 @@ class Claimer:
             await self._settler.one_by_one(batch)
             return SOONEST
         finally:
-            self.turn_since = None
-        self.owing_since, self.answered = None, True
+            del self._sent[turn]
+        self.owing_since, self.answered = self.turn_since, True
         self._trouble.over()
         self.metrics.stored(_OPERATIONS[batch is not None, room > 0], time.monotonic() - sent)
         if batch is not None:
@@ -154,9 +193,10 @@ class Claimer:
     def _room(self) -> int:
         if not self._claiming:
             return 0
-        room = min(self._config.slots - len(self._executor.running), self._most)
+        asked = sum(jobs for _, jobs in self._sent.values())
+        room = min(self._config.slots - len(self._executor.running) - asked, self._most)
         most = self._config.max_jobs
-        return room if most is None else min(room, most - self.started)
+        return room if most is None else min(room, most - self.started - asked)
 
     async def _perform(self, batch: Batch | None, room: int) -> tuple[Any, Claimed | None]:
         if batch is None:

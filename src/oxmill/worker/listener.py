@@ -22,7 +22,7 @@ class Listener(Service):
         self, driver: Driver, bus: Bus, topics: Iterable[str], on_ring: Callable[[], None]
     ) -> None:
         super().__init__(driver, bus, every=LONGEST)
-        self._bell = driver.doorbell.listen(topics)
+        self._bell = driver.doorbell.attend(topics)
         self._on_ring = on_ring
 
     async def run_once(self) -> float | None:

@@ -8,6 +8,7 @@ from typing import IO, Final
 import msgspec
 
 from oxmill.model.job import LeasedJob
+from oxmill.model.rule import Scope
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.value import Micros, Value
 
@@ -58,6 +59,7 @@ class Ended(Value, frozen=True, tag=True):
     error: Failure | None = None
     delay: Micros = 0
     reason: str | None = None
+    closes: Scope | None = None
 
     @classmethod
     def of(cls, settlement: Settlement) -> Ended:
@@ -68,6 +70,7 @@ class Ended(Value, frozen=True, tag=True):
             error=settlement.error,
             delay=settlement.delay,
             reason=settlement.reason,
+            closes=settlement.closes,
         )
 
     def settlement(self, job: LeasedJob) -> Settlement:
@@ -80,6 +83,7 @@ class Ended(Value, frozen=True, tag=True):
             error=self.error,
             delay=self.delay,
             reason=self.reason,
+            closes=self.closes,
         )
 
 

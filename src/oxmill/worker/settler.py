@@ -13,7 +13,8 @@ from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost, OutcomeDropped
 from oxmill.observe.metrics import Metrics
-from oxmill.rules.settle import unstorable
+from oxmill.rules.settle import unstorable, without_gates
+from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan, together
 
@@ -35,7 +36,7 @@ class Batch:
 class Settler:
     """Never loses a settlement silently: it is answered, or told in the log.
 
-    Settlements pile up here while the store is busy with the last batch, and go with the next one.
+    Settlements pile up here while the store is busy with earlier batches, and go with the next one.
     One that the store cannot take is replaced by a failure that says why.
     """
 
@@ -46,14 +47,17 @@ class Settler:
         self._metrics = metrics
         self._waiting: list[Settlement] = []
         self._progress: dict[str, Renewal] = {}
-        self._flying: tuple[Settlement, ...] = ()
+        self._flying: set[Batch] = set()
         self._completing: set[tuple[str, Token]] = set()
+        self._has_gates = Capability.LIMITS in driver.capabilities
 
     def add(
         self, settlement: Settlement, progress: bytes | None = None, *, completing: bool = False
     ) -> None:
         """Take a settlement in. Progress counts only where another run follows. `completing` if the
         run has completed its job in a transaction of its own."""
+        if settlement.closes is not None and not self._has_gates:
+            settlement = without_gates(settlement)
         self._waiting.append(settlement)
         if completing:
             self._completing.add((settlement.id, settlement.token))
@@ -65,7 +69,12 @@ class Settler:
     @property
     def open(self) -> int:
         """Settlements that the store has not answered yet."""
-        return len(self._waiting) + len(self._flying)
+        return len(self._waiting) + sum(len(batch.items) for batch in self._flying)
+
+    @property
+    def piled_up(self) -> int:
+        """Settlements that are not on their way."""
+        return len(self._waiting)
 
     def take(self) -> Batch | None:
         """What has piled up, as far as it fits in one batch."""
@@ -76,12 +85,13 @@ class Settler:
             items, self._waiting = tuple(waiting), []
         else:
             items, self._waiting = tuple(waiting[:MOST]), waiting[MOST:]
-        self._flying = items
         progress: tuple[Renewal, ...] = ()
         if self._progress:
             found = (self._progress.pop(item.id, None) for item in items)
             progress = tuple(renewal for renewal in found if renewal is not None)
-        return Batch(items, progress)
+        batch = Batch(items, progress)
+        self._flying.add(batch)
+        return batch
 
     def plan(self, batch: Batch) -> Plan[Any]:
         """The plan that settles a batch, progress first."""
@@ -93,7 +103,7 @@ class Settler:
 
     def answered(self, batch: Batch, answer: Any) -> None:
         """The store has performed the batch's plan."""
-        self._flying = ()
+        self._flying.discard(batch)
         self._metrics.settled += len(batch.items)
         answers: tuple[Settled, ...] = answer[1] if batch.progress else answer
         for item, settled in zip(batch.items, answers, strict=True):
@@ -111,21 +121,22 @@ class Settler:
 
     def put_back(self, batch: Batch) -> None:
         """The store has not answered: the batch waits for another try, before all others."""
-        self._flying = ()
+        self._flying.discard(batch)
         self._waiting[:0] = batch.items
         self._progress.update({renewal.id: renewal for renewal in batch.progress})
 
     async def one_by_one(self, batch: Batch) -> None:
         """The store refused the batch for what is in it: find the culprit, and settle the rest."""
         progress = {renewal.id: renewal for renewal in batch.progress}
-        for index, item in enumerate(batch.items):
-            self._flying = batch.items[index:]
+        while batch.items:
+            item = batch.items[0]
             try:
                 await self._settle(Batch((item,), tuple(filter(None, [progress.get(item.id)]))))
             except StoreError:
-                self.put_back(Batch(batch.items[index:], batch.progress))
+                self.put_back(batch)
                 raise
-        self._flying = ()
+            batch.items = batch.items[1:]
+        self._flying.discard(batch)
 
     async def _settle(self, one: Batch) -> None:
         try:
@@ -145,8 +156,9 @@ class Settler:
 
     def drop_all(self, error: BaseException) -> int:
         """The worker goes and the store does not answer: say which outcomes are lost, or may be."""
-        lost = (*self._flying, *self._waiting)
-        self._flying, self._waiting = (), []
+        flying = (item for batch in self._flying for item in batch.items)
+        lost = (*flying, *self._waiting)
+        self._flying, self._waiting = set(), []
         for item in lost:
             self._dropped(item, error)
         return len(lost)

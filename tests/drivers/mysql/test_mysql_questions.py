@@ -8,11 +8,10 @@ from oxmill.drivers.mysql.driver import open_mysql
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settlement import Failure, Outcome, Settle, Settlement
+from oxmill.store.roles.installing import ExtraColumn, Migrate
 from oxmill.testing.operations import plan_for
 
-OWN_COLUMN = """ALTER TABLE oxmill_jobs
-    ADD COLUMN user_id BIGINT AS (JSON_VALUE(extras, '$.fields.user_id')) STORED,
-    ADD INDEX oxmill_jobs_user_id (user_id)"""
+OWN_COLUMNS = (ExtraColumn(name="user_id", type="integer"), ExtraColumn(name="tenant"))
 
 
 def job(job_id, **options):
@@ -59,15 +58,18 @@ def test_a_field_may_have_a_column_of_its_own():
     driver = open_mysql(url)
     try:
         do = lambda request: driver.run(plan_for(driver, request))  # noqa: E731 - said once
-        do(Enqueue(jobs=(job("old", fields={"user_id": 62}),)))
-        shared_server().ask(OWN_COLUMN, name)
-        do(Enqueue(jobs=(job("new", fields={"user_id": 62}), job("other"))))
+        do(Enqueue(jobs=(job("old", fields={"user_id": 62, "tenant": "ü"}),)))
+        do(Migrate(extra_columns=OWN_COLUMNS))
+        odd = job("odd", fields={"user_id": "62", "tenant": 5})
+        do(Enqueue(jobs=(job("new", fields={"user_id": 62}), job("other"), odd)))
         claimed = do(Claim(queues=("mail",), limit=9, lease=60_000_000, worker="w", nonce=1)).jobs
-        assert len(claimed) == 3
+        assert len(claimed) == 4
     finally:
         driver.close()
 
     asked = "SELECT id FROM oxmill_jobs WHERE user_id = 62 ORDER BY seq"
     assert shared_server().ask(asked, name) == ((b"old",), (b"new",))
+    tenants = shared_server().ask("SELECT tenant FROM oxmill_jobs ORDER BY seq", name)
+    assert tenants == (("ü",), (None,), (None,), (None,))
     ((*_, key),) = [row[:6] for row in shared_server().ask(f"EXPLAIN {asked}", name)]
     assert key == "oxmill_jobs_user_id"

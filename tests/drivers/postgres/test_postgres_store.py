@@ -15,7 +15,7 @@ from oxmill.model.info import EventsAfter, Level, ListQueues, Sweep
 from oxmill.model.query import Cancel, Filter
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
-from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
 
 
 @pytest.fixture
@@ -156,16 +156,25 @@ def test_people_read_jobs_in_sql(driver):
 
 def test_people_may_add_columns_that_are_filled_from_fields(driver):
     table = f"{schema(driver)}.jobs"
-    shared_server().ask(
-        f"ALTER TABLE {table} ADD COLUMN user_id bigint GENERATED ALWAYS AS "
-        f"(((extras::json -> 'fields') ->> 'user_id')::bigint) STORED"
+    enqueue(driver, "a", fields={"user_id": 62, "tenant": "ü"})
+    do(
+        driver,
+        Migrate(
+            extra_columns=(ExtraColumn(name="user_id", type="integer"), ExtraColumn(name="tenant"))
+        ),
     )
-    enqueue(driver, "a", fields={"user_id": 62})
     enqueue(driver, "b", "c", fields={"user_id": 7})
+    enqueue(driver, "d", fields={"user_id": "odd", "tenant": 5})
     settle(driver, claim(driver, 2)[1])
 
-    rows = shared_server().ask(f"SELECT user_id, count(*) FROM {table} GROUP BY 1 ORDER BY 1")
-    assert rows == [(7, 2), (62, 1), (None, 1)]
+    rows = shared_server().ask(
+        f"SELECT user_id, tenant, count(*) FROM {table} GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    assert rows == [(7, None, 2), (62, "ü", 1), (None, None, 2)]
+    ((there,),) = shared_server().ask(
+        f"SELECT to_regclass('{schema(driver)}.jobs_user_id') IS NOT NULL"
+    )
+    assert there
 
 
 def test_events_are_read_in_order_and_none_is_missed(driver):

@@ -11,7 +11,7 @@ from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.migrating import Migration, migrate, migrations, pending_sql
 from oxmill.errors import SchemaMismatch
 from oxmill.model.query import Find
-from oxmill.store.roles.installing import Migrate, Version
+from oxmill.store.roles.installing import ExtraColumn, Migrate, Version
 
 
 def ledger(path):
@@ -150,3 +150,24 @@ def test_the_view_shows_jobs_readably(path):
         ("a", "waiting", when, '{"to":"x"}', '{"user":62,"plan":"pro"}', '["vip","eu"]', None),
         ("b", "waiting", when, b"\x00\xff", "{}", "[]", None),
     ]
+
+
+def test_extra_columns_show_fields_of_jobs_old_and_new(path):
+    driver = open_sqlite(path, clock=lambda: 1_700_000_000_123_456)
+    store = Store(driver, path)
+    store.enqueue("old", fields={"user_id": 62, "tenant": "ü"})
+    columns = (ExtraColumn(name="user_id", type="integer"), ExtraColumn(name="tenant"))
+    driver.run(driver.installing.migrate(Migrate(extra_columns=columns)))
+    store.enqueue("new", fields={"user_id": 62})
+    store.enqueue("odd", fields={"user_id": "62", "tenant": 5})
+    store.enqueue("other")
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT id, user_id, tenant FROM jobs ORDER BY seq").fetchall()
+        ((*_, plan),) = connection.execute(
+            "EXPLAIN QUERY PLAN SELECT id FROM jobs WHERE user_id = 62"
+        ).fetchall()
+    connection.close()
+    driver.close()
+
+    assert rows == [("old", 62, "ü"), ("new", 62, None), ("odd", None, None), ("other", None, None)]
+    assert "jobs_user_id" in plan

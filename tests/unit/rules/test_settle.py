@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import LeasedJob
-from oxmill.model.outcome import Cancel, Retry, Snooze
+from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
+from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Settlement
 from oxmill.model.token import Token
 from oxmill.rules import settle
@@ -188,3 +189,26 @@ def test_storable_text_is_unchanged_where_it_can_be(text):
     assert "\0" not in clean
     if "\0" not in text and all(not 0xD800 <= ord(c) < 0xE000 for c in text):
         assert clean == text
+
+
+@pytest.mark.parametrize(
+    ("signal", "closes"),
+    [
+        (RateLimited("30s"), Scope.GROUP),
+        (RateLimited(30, scope="group"), Scope.GROUP),
+        (RateLimited(30, scope="queue"), Scope.QUEUE),
+    ],
+)
+def test_who_is_rate_limited_gives_the_job_back_and_closes_a_gate(signal, closes):
+    settlement = after(signal)
+
+    assert settlement == Settlement(
+        id="j1", token=Token(1, 7), outcome=Outcome.RELEASE, delay=30_000_000, closes=closes
+    )
+
+
+def test_without_gates_the_job_alone_runs_later():
+    told = settle.without_gates(after(RateLimited("30s")))
+
+    assert told == settle.snoozed(leased(), 30_000_000)
+    assert settle.without_gates(settle.released(leased())) == settle.released(leased())

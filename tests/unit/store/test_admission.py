@@ -136,7 +136,9 @@ def test_a_job_that_cannot_be_kept_is_refused(wrong, error):
 def test_flows_need_the_capability(trait):
     with pytest.raises(NotSupported):
         admit(job(**trait))
-    admit(job(**trait), able=Capability.FLOWS)
+    with pytest.raises(BadInput, match="give the flow"):
+        admit(job(**trait), able=Capability.FLOWS)
+    check_new_jobs((job(**trait),), DEFAULT_BOUNDS, Capability.FLOWS, in_flow=True)
 
 
 def test_a_batch_may_not_be_too_long():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from oxmill.drivers.memory.gates import (
     group_gates,
@@ -14,6 +14,7 @@ from oxmill.drivers.memory.gates import (
     spend,
 )
 from oxmill.drivers.memory.record import LAPSE, Record
+from oxmill.drivers.memory.ripples import ripple
 from oxmill.drivers.memory.serving import Serving, too_late
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
@@ -59,12 +60,13 @@ def _claim(world: World, request: Claim) -> Claimed:
     queues = tuple(dict.fromkeys(request.queues))
     for queue in queues:
         tidy(world, queue, now)
+    ripple(world)
     open_queues = [queue for queue in queues if not world.closed(queue, now)]
     serving = Serving(world, open_queues, now)
     chosen = serving.choose(request.limit, _granting(world, request, now))
     full = len(chosen) == request.limit
     moments = [*_moments(world, open_queues), *serving.moments()]
-    return _claimed(chosen, request, now, None if full else min(moments, default=None))
+    return _claimed(world, chosen, request, None if full else min(moments, default=None))
 
 
 def _claim_ids(world: World, request: ClaimIds) -> Claimed:
@@ -74,6 +76,7 @@ def _claim_ids(world: World, request: ClaimIds) -> Claimed:
     found = [world.jobs[i] for i in dict.fromkeys(request.ids) if i in world.jobs]
     for queue in dict.fromkeys(record.queue for record in found):
         tidy(world, queue, now)
+    ripple(world)
     grant = _granting(world, request, now)
     chosen = []
     for record in found:
@@ -81,7 +84,7 @@ def _claim_ids(world: World, request: ClaimIds) -> Claimed:
             grant(record)
             spend(world, record, now)
             chosen.append(record)
-    return _claimed(chosen, request, now, None)
+    return _claimed(world, chosen, request, None)
 
 
 def _may_start(world: World, record: Record, now: Micros) -> bool:
@@ -137,10 +140,15 @@ def _granting(world: World, request: Claim | ClaimIds, now: Micros) -> Callable[
 
 
 def _claimed(
-    chosen: list[Record], request: Claim | ClaimIds, now: Micros, next_due: Micros | None
+    world: World, chosen: list[Record], request: Claim | ClaimIds, next_due: Micros | None
 ) -> Claimed:
-    jobs = tuple(record.leased() for record in chosen)
+    now = world.clock()
+    jobs = tuple(record.leased(_flow_state(world, record)) for record in chosen)
     return Claimed(jobs=jobs, now=now, until=now + request.lease, next_due=next_due)
+
+
+def _flow_state(world: World, record: Record) -> Mapping[str, bytes]:
+    return {} if record.flow is None else world.book.flows[record.flow].state
 
 
 def _moments(world: World, queues: list[str]) -> list[Micros]:

@@ -35,7 +35,7 @@ def open_memory(
     world: World | None = None,
 ) -> Driver:
     """A store that lives as long as the process. Give it a `world` to look inside."""
-    able = Capability.VIRTUAL_TIME | Capability.DOORBELL
+    able = Capability.VIRTUAL_TIME | Capability.DOORBELL | Capability.FLOWS
     able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     world = World(clock, bounds) if world is None else world
     return Driver(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 
+from oxmill.drivers.memory.flow_intake import take_in_flow
 from oxmill.drivers.memory.record import Record, record_of
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import Claimant, World
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Reason, Verdict
 from oxmill.model.state import IDLE, TERMINAL, Change, State
 from oxmill.model.unique import OnConflict, UniqueKey
-from oxmill.store.admission import check_new_jobs
 from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _REFUSED = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
@@ -27,12 +28,17 @@ class MemoryEnqueueing:
 
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none."""
-        check_new_jobs(request.jobs, self._world.bounds, self._able)
+        check_enqueue(request, self._world.bounds, self._able)
         return self._enqueue(request)
 
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
-        return (yield from ask(Call(lambda: take_in(self._world, request.jobs))))
+        def act() -> tuple[Enqueued, ...]:
+            if concerns_flows(request):
+                return take_in_flow(self._world, request)
+            return take_in(self._world, request.jobs)
+
+        return (yield from ask(Call(act)))
 
 
 def take_in(world: World, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
@@ -81,7 +87,7 @@ class _Intake:
         ended = holder is None or holder.state in TERMINAL
         if unique.on_conflict is OnConflict.SKIP or holder is None or ended:
             return _named(claimant.holder, holder, Verdict.DUPLICATE)
-        if holder.state in IDLE:
+        if holder.state in IDLE and holder.resume is None:
             if unique.on_conflict is OnConflict.RERUN:
                 return _answer(holder, Verdict.DUPLICATE)
             self._replace(holder, job)
@@ -91,7 +97,7 @@ class _Intake:
         return self._follow(job, unique, claimant)
 
     def _follow(self, job: NewJob, unique: UniqueKey, claimant: Claimant) -> Enqueued:
-        """The holder runs: at most one job follows it."""
+        """The holder runs, or has children that do: at most one job follows it."""
         if claimant.successor is None:
             self._remember_key(unique.key)
             record = self._create(job, held=True)

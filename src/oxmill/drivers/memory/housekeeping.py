@@ -6,7 +6,10 @@ from typing import Final
 
 import msgspec
 
+from oxmill.drivers.memory.edges import give_up, past_deadline
 from oxmill.drivers.memory.gates import frees, opened_by
+from oxmill.drivers.memory.retiring import retire
+from oxmill.drivers.memory.ripples import sweep_ripples
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import Presence, World
 from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
@@ -49,6 +52,7 @@ class MemoryHousekeeping:
 
 def _sweep(world: World, request: Sweep) -> Swept:
     now, limit = world.clock(), request.limit
+    world.book.forget_news()
     for record in world.running.values():
         if (record.lease_until or 0) - record.lease > now + STEP_TOLERANCE:
             record.lease_until = now + record.lease
@@ -70,12 +74,18 @@ def _sweep(world: World, request: Sweep) -> Swept:
         if rule.expires_at is not None and rule.expires_at <= now:
             del world.rules[key]
             gained += opened_by(world, key)
+    late = past_deadline(world, now)
+    for record in late[:limit]:
+        give_up(world, record)
+    rippling = sweep_ripples(world, limit)
+    gained += world.book.take_gained()
+    ended += (job_id for job_id in world.book.ended if job_id not in ended)
     return Swept(
         lapsed=len(lapsed[:limit]),
         poisoned=poisoned,
         due=due,
         expired=len(expired[:limit]),
-        more=len(lapsed) > limit or len(expired) > limit or due == limit,
+        more=max(len(lapsed), len(expired), len(late)) > limit or due == limit or rippling,
         queues=tuple(sorted({queue for queue in gained if queue is not None})),
         ended=tuple(ended),
     )
@@ -101,10 +111,12 @@ def _prune(world: World, request: Prune) -> Pruned:
     old.sort(key=lambda record: (record.prune_at or 0, record.seq))
     for record in old[: request.limit]:
         world.remove(record)
+    gone = len(old[: request.limit])
+    retired, more = retire(world, now, request.limit - gone)
     for key in [key for key, claimant in world.keys.items() if not claimant.taken(now)]:
         del world.keys[key]
     world.events[:] = [event for event in world.events if event.at > now - KEEP_EVENTS]
-    return Pruned(jobs=len(old[: request.limit]), more=len(old) > request.limit)
+    return Pruned(jobs=gone + retired, more=len(old) > request.limit or more)
 
 
 def _beat(world: World, request: Beat) -> Beaten:

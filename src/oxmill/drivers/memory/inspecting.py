@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from oxmill.drivers.memory.gates import gate_info, opening, scoped_rules
+from oxmill.drivers.memory.listing import list_flows
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World, rank
-from oxmill.errors import NotSupported
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
@@ -25,6 +25,7 @@ from oxmill.model.rule import Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
 from oxmill.store.admission import check_find
+from oxmill.store.flow_admission import check_list_flows
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 
@@ -58,9 +59,14 @@ class MemoryInspecting:
         """Counts by state, totals, rules and settings."""
         return (yield from ask(Call(lambda: _queues(self._world, request))))
 
-    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+    def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
-        raise NotSupported("this store does not support flows yet; see the capability table")
+        check_list_flows(request)
+        return self._flows(request)
+
+    @plan("flows", writes=False)
+    def _flows(self, request: ListFlows) -> Steps[Flows]:
+        return (yield from ask(Call(lambda: list_flows(self._world, request))))
 
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002

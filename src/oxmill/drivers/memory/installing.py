@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from oxmill.drivers.memory.transport import Call
 from oxmill.model.info import Finding, Level, Schema
-from oxmill.store.plan import Steps, ask, plan
+from oxmill.store.admission import check_columns
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
 
 _SCHEMA = Schema(current=1, newest=1, applied=("0001_memory",))
@@ -13,9 +15,13 @@ _SCHEMA = Schema(current=1, newest=1, applied=("0001_memory",))
 class MemoryInstalling:
     """Always ready."""
 
-    @plan("migrate")
-    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002
+    def migrate(self, request: Migrate) -> Plan[Schema]:
         """Nothing to apply."""
+        check_columns(request.extra_columns, Capability.NONE)
+        return self._migrate(request)
+
+    @plan("migrate")
+    def _migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
         return (yield from ask(Call(lambda: _SCHEMA)))
 
     @plan("version", writes=False)

@@ -26,12 +26,13 @@ def _matches(record: Record, wanted: Filter) -> bool:
         and (not wanted.states or record.state in wanted.states)
         and (wanted.group is None or record.group == wanted.group)
         and (wanted.tag is None or wanted.tag in record.tags)
-        and wanted.flow is None
+        and (wanted.flow is None or record.flow == wanted.flow)
         and (wanted.since is None or record.enqueued_at >= wanted.since)
         and (wanted.before is None or record.enqueued_at < wanted.before)
-        and all(_same(record.fields.get(name), value) for name, value in wanted.fields.items())
+        and all(same(record.fields.get(name), value) for name, value in wanted.fields.items())
     )
 
 
-def _same(there: str | int | None, value: str | int) -> bool:
+def same(there: str | int | None, value: str | int) -> bool:
+    """Whether a field has this very value: 1 and "1" are two."""
     return type(there) is type(value) and there == value

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from oxmill.drivers.memory.flows import Wait
+from oxmill.model.flow import Join
 from oxmill.model.job import Attempt, Job, LeasedJob, NewJob
 from oxmill.model.rule import RuleKey
 from oxmill.model.settlement import Failure
@@ -67,6 +69,17 @@ class Record:
     """The closed gate of its own behind which it waits, out of its lane."""
     past: list[Attempt] = field(default_factory=list)
     """Attempts that have ended."""
+    flow: str | None = None
+    parent: str | None = None
+    after: tuple[str, ...] = ()
+    join: Join | None = None
+    reads: tuple[str, ...] | None = None
+    stage: str | None = None
+    """The stage it came with, published or not."""
+    wait: Wait | None = None
+    """The join it is held for, or was held for when it ended."""
+    resume: str | None = None
+    joined: tuple[str, ...] = ()
 
     @property
     def token(self) -> Token:
@@ -95,8 +108,9 @@ class Record:
             # Whoever ran the old content must not come back and complete the new one.
             self.last_outcome = None
 
-    def leased(self) -> LeasedJob:
-        """What a holder gets."""
+    def leased(self, state: Mapping[str, bytes]) -> LeasedJob:
+        """What a holder gets; `state` is that of the job's flow."""
+        reads = self.reads
         return LeasedJob(
             id=self.id,
             queue=self.queue,
@@ -112,14 +126,17 @@ class Record:
             timeout=self.timeout,
             group=self.group,
             headers=self.headers,
-            flow=None,
-            parent=None,
+            flow=self.flow,
+            parent=self.parent,
             progress=self.progress,
             unique=None if self.unique is None else self.unique.key,
+            resume=self.resume,
+            joined=self.joined,
+            flow_state=None if reads is None else {k: state[k] for k in reads if k in state},
         )
 
     def job(self, *, history: bool) -> Job:
-        """What a reader gets."""
+        """What a reader gets; with `history` in full."""
         return Job(
             id=self.id,
             queue=self.queue,
@@ -151,6 +168,11 @@ class Record:
             tags=self.tags,
             headers=dict(self.headers),
             unique=None if self.unique is None else self.unique.key,
+            flow=self.flow,
+            parent=self.parent,
+            after=self.after if history else (),
+            joined=self.joined if history else (),
+            resume=self.resume,
             history=self._history() if history else (),
         )
 
@@ -192,4 +214,9 @@ def record_of(job: NewJob, seq: int, now: Micros) -> Record:
         tags=job.tags,
         headers=job.headers,
         unique=job.unique,
+        flow=job.flow,
+        parent=job.parent,
+        after=tuple(dict.fromkeys(job.after)),
+        join=job.join,
+        reads=job.reads,
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from oxmill.drivers.memory.claiming import held_by
 from oxmill.drivers.memory.gates import close, frees, is_ordered
 from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.ripples import ripple
+from oxmill.drivers.memory.spawning import step
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
@@ -12,8 +16,9 @@ from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import Change, State
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_settlements, clip, need, storable
+from oxmill.store.admission import check_settlements, clip, storable
 from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_steps
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 
@@ -27,13 +32,24 @@ class MemorySettling:
     def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone."""
         check_settlements(request.items, self._world.bounds)
-        if any(item.flow is not None for item in request.items):
-            need(self._able, Capability.FLOWS, "flows")
+        check_steps(request.items, self._world.bounds, self._able)
         return self._settle(request)
 
     @plan("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
-        return (yield from ask(Call(lambda: tuple(_judge(self._world, i) for i in request.items))))
+        return (yield from ask(Call(lambda: _settle(self._world, request))))
+
+
+def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
+    """Each on its own; what they set off comes last, and the last answer names who gained by it."""
+    world.book.forget_news()
+    answers = [_judge(world, item) for item in request.items]
+    ripple(world)
+    if gained := world.book.take_gained():
+        last = answers[-1]
+        both = tuple(dict.fromkeys((*last.gained, *gained)))
+        answers[-1] = msgspec.structs.replace(last, gained=both)
+    return tuple(answers)
 
 
 def _judge(world: World, item: Settlement) -> Settled:
@@ -64,15 +80,21 @@ def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
         group = None if item.closes is Scope.QUEUE else record.group
         close(world, record.queue, group, now + item.delay)
     freed = record.queue if frees(world, record) else None
-    gained = (_move_on(world, record, item, now), freed)
-    return tuple(dict.fromkeys(queue for queue in gained if queue is not None))
+    goes_on = item.flow is not None and item.flow.resume is not None
+    if item.flow is not None and not (goes_on and record.cancel_requested):
+        step(world, record, item.flow)
+    # A job may be held for its children by now.
+    running = record.state is State.RUNNING
+    heir = _move_on(world, record, item, goes_on=goes_on) if running else None
+    return tuple(dict.fromkeys(queue for queue in (heir, freed) if queue is not None))
 
 
-def _move_on(world: World, record: Record, item: Settlement, now: Micros) -> str | None:
+def _move_on(world: World, record: Record, item: Settlement, *, goes_on: bool) -> str | None:
     """To where the outcome says. Gives the queue of a job that was held behind this one."""
+    now = world.clock()
     given = storable(item.reason, world.bounds.error_bytes)
     match item.outcome:
-        case Outcome.COMPLETE:
+        case Outcome.COMPLETE if not goes_on:
             record.result = item.result
             return world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
         case Outcome.FAIL:

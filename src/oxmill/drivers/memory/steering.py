@@ -10,6 +10,9 @@ import msgspec
 from oxmill.drivers.memory.gates import opened_by
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.record import Record
+from oxmill.drivers.memory.redriving import start_afresh
+from oxmill.drivers.memory.retiring import forget
+from oxmill.drivers.memory.ripples import ripple
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
@@ -121,6 +124,7 @@ def _cancel(world: World, request: Cancel) -> Steered:
         asked = record.state is State.RUNNING and not record.cancel_requested
         return asked or record.state in IDLE
 
+    world.book.forget_news()
     found, more = _candidates(world, request.filter, request.limit, fit)
     reason = request.reason or Reason.CANCELLED
     ended: list[str] = []
@@ -134,7 +138,9 @@ def _cancel(world: World, request: Cancel) -> Steered:
         else:
             gained.append(world.end(record, Change.CANCEL, State.CANCELLED, reason))
             ended.append(record.id)
+    ripple(world)
     _tell(world, "cancel", request.author, len(found))
+    gained += world.book.take_gained()
     return Steered(ids=tuple(ended), more=more, asked=tuple(asked), queues=_named(gained))
 
 
@@ -144,10 +150,13 @@ def _redrive(world: World, request: Redrive) -> Steered:
     def fit(record: Record) -> bool:
         return record.state in (State.FAILED, State.CANCELLED) and _key_free(world, record)
 
+    world.book.forget_news()
     found, more = _candidates(world, request.filter, request.limit, fit)
     driven = [record for record in found if _redrive_one(world, record, now)]
+    ripple(world)
     _tell(world, "redrive", request.author, len(driven))
-    queues = tuple(dict.fromkeys(record.queue for record in driven))
+    waiting = [record.queue for record in driven if record.state is State.WAITING]
+    queues = tuple(dict.fromkeys((*waiting, *world.book.take_gained())))
     return Steered(ids=tuple(record.id for record in driven), more=more, queues=queues)
 
 
@@ -164,11 +173,7 @@ def _redrive_one(world: World, record: Record, now: int) -> bool:
     # Another job of this very call may have taken the key meanwhile.
     if not _key_free(world, record):
         return False
-    record.failures = record.crashes = 0
-    record.result = record.error = record.reason = record.last_outcome = None
-    record.ended_at = record.prune_at = record.expires_at = None
-    record.cancel_requested = False
-    world.line_up(record, Change.REDRIVE, now, now)
+    start_afresh(world, record, now)
     if record.unique is not None:
         before = world.keys.get(record.unique.key)
         world.take_key(record, record.unique, now)
@@ -213,11 +218,17 @@ def _purge(world: World, request: Purge) -> Steered:
     )
     now = world.clock()
     gained: list[str | None] = []
+    world.book.forget_news()
     for record in found:
+        if record.flow is not None:
+            forget(world, record)
+            continue
         world.remove(record)
         gained.append(world.forget_key(record, now))
+    ripple(world)
     _tell(world, "purge", request.author, len(found))
     ids = tuple(record.id for record in found)
+    gained += world.book.take_gained()
     return Steered(ids=ids, more=more, queues=_named(gained))
 
 

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from oxmill.drivers.memory.accounts import leave
+from oxmill.drivers.memory.flows import Book
 from oxmill.drivers.memory.lanes import Lanes
 from oxmill.drivers.memory.line import Key, Line
 from oxmill.drivers.memory.record import LAPSE, Record
+from oxmill.drivers.memory.ripples import ended
 from oxmill.model.bounds import Bounds
 from oxmill.model.info import Command, Event, WorkerInfo
 from oxmill.model.job import Attempt, Reason
@@ -59,7 +62,7 @@ class Presence:
 
 
 class World:
-    """All jobs, lines, keys, rules, schedules, workers and events."""
+    """All jobs, lines, keys, rules, flows, schedules, workers and events."""
 
     def __init__(self, clock: Callable[[], Micros], bounds: Bounds) -> None:
         self.clock = clock
@@ -84,6 +87,8 @@ class World:
         self.closings: dict[Place, Micros] = {}
         """Until when a holder asked to wait."""
         self.schedules: dict[str, ScheduleInfo] = {}
+        self.book = Book()
+        """Flows, and what their jobs wait for."""
         self.workers: dict[str, Presence] = {}
         self.events: list[Event] = []
         self.counts: Counter[tuple[str, State]] = Counter()
@@ -226,6 +231,10 @@ class World:
         if state is State.FAILED:
             self.tell("failed", record.id, detail=reason or "")
         gained = self.give_back_key(record, now)
+        if record.flow is not None:
+            leave(self, record)
+            ended(self, record)
+            return gained
         keep = self._keep(record)
         record.prune_at = now + keep
         if keep == 0:

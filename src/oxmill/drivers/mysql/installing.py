@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from oxmill.drivers.mysql.address import Place
+from oxmill.drivers.mysql.columns import add_columns
 from oxmill.drivers.mysql.doctor import Mode, examine
 from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.mysql.migrating import migrate, schema_of
 from oxmill.drivers.sql.steps import Look, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.info import Finding, Schema
-from oxmill.store.plan import Steps, ask
+from oxmill.store.admission import check_columns
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask
 from oxmill.store.roles.installing import Check, Migrate, Version
 
 
@@ -21,12 +24,18 @@ class MysqlInstalling:
         self._mode: Mode = mode
         self._bounds = bounds
 
-    @operation("migrate")
-    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
+    def migrate(self, request: Migrate) -> Plan[Schema]:
         """Apply all pending migrations, one process at a time."""
+        check_columns(request.extra_columns, Capability.SQL)
+        return self._migrate(request)
 
+    @operation("migrate")
+    def _migrate(self, request: Migrate) -> Steps[Schema]:
         def act(link: Link) -> Schema:
-            return migrate(link, self._place)
+            schema = migrate(link, self._place)
+            if request.extra_columns:
+                add_columns(link, request.extra_columns)
+            return schema
 
         return (yield from ask(Look(act)))
 

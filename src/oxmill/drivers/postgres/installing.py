@@ -8,13 +8,16 @@ from typing import Any
 from psycopg import Connection
 
 from oxmill.drivers.postgres.address import Address
+from oxmill.drivers.postgres.columns import add_columns
 from oxmill.drivers.postgres.doctor import examine
 from oxmill.drivers.postgres.findings import Mode
 from oxmill.drivers.postgres.migrating import migrate, schema_of
 from oxmill.drivers.sql.steps import Look
 from oxmill.model.info import Finding, Schema
 from oxmill.model.value import Micros
-from oxmill.store.plan import Steps, ask, plan
+from oxmill.store.admission import check_columns
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
 
 
@@ -28,12 +31,18 @@ class PostgresInstalling:
         self._mode: Mode = mode
         self._clock = clock
 
-    @plan("migrate")
-    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
+    def migrate(self, request: Migrate) -> Plan[Schema]:
         """Apply what is due, under a lock."""
+        check_columns(request.extra_columns, Capability.SQL)
+        return self._migrate(request)
 
+    @plan("migrate")
+    def _migrate(self, request: Migrate) -> Steps[Schema]:
         def act(connection: Connection[Any]) -> Schema:
-            return migrate(connection, self._address.schema, self._clock)
+            schema = migrate(connection, self._address.schema, self._clock)
+            if request.extra_columns:
+                add_columns(connection, self._address.schema, request.extra_columns)
+            return schema
 
         return (yield from ask(Look(act)))
 

@@ -1,4 +1,5 @@
-"""The doorbell between processes: scripts publish what changed, one thread listens.
+"""The doorbell between processes: scripts publish what changed; an event loop listens by itself, one
+thread listens for all threads.
 
 A message is a hint and carries no job. It may be lost: whoever waits looks again after a bounded
 time. When the listening connection was broken, everybody is woken once it is back.
@@ -6,6 +7,7 @@ time. When the listening connection was broken, everybody is woken once it is ba
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -14,10 +16,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from socket import SHUT_RDWR
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from redis.exceptions import ResponseError
 
 from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.ear import Ear
 from oxmill.drivers.redis.faults import FAULTS
 from oxmill.drivers.redis.link import open_blocking
 from oxmill.drivers.redis.record import pack_id, unpack_id
@@ -57,6 +61,8 @@ class RedisDoorbell(LocalDoorbell):
         """Whether something may have been published while nobody listened."""
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
+        self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, Ear] = WeakKeyDictionary()
+        self._heard_by: dict[LocalBell, Ear] = {}
 
     def listen(self, topics: Iterable[str]) -> LocalBell:
         """A bell for these topics, also rung by other processes.
@@ -84,9 +90,25 @@ class RedisDoorbell(LocalDoorbell):
                 self._missed = True
         return bell
 
+    def attend(self, topics: Iterable[str]) -> LocalBell:
+        """The same for somebody in this event loop, who hears it without a thread in between."""
+        if os.getpid() != self._pid:
+            self._start_over()
+        ear = self._ear()
+        if ear is None:
+            return self.listen(topics)
+        bell = super().listen(topics)
+        self._heard_by[bell] = ear
+        ear.add({self._channel(topic) for topic in bell.topics})
+        return bell
+
     def forget(self, bell: LocalBell) -> None:
         """Take a bell off its topics."""
         super().forget(bell)
+        ear = self._heard_by.pop(bell, None)
+        if ear is not None:
+            ear.drop({self._channel(topic) for topic in bell.topics})
+            return
         with self._wire:
             for channel in {self._channel(topic) for topic in bell.topics}:
                 left = self._lines.get(channel, 0) - 1
@@ -102,9 +124,31 @@ class RedisDoorbell(LocalDoorbell):
         if os.getpid() != self._pid:  # the socket and the thread are the parent's
             return
         self._cut()
+        for ear in list(self._ears.values()):
+            ear.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(_QUIET)
+
+    def _ear(self) -> Ear | None:
+        """The ear of the event loop that this is called in, if it is called in one."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return None
+        if self._closed.is_set():
+            return None
+        ear = self._ears.get(loop)
+        if ear is None:
+            ear = Ear(self._target, self._look, self._strike, self._caught_up)
+            self._ears[loop] = ear
+        return ear
+
+    def _caught_up(self, channel: str) -> None:
+        """The server listens on a channel from now on: what came before must be looked for."""
+        with self._lock:
+            topics = [topic for topic in self._bells if self._channel(topic) == channel]
+        super().ring(topics)
 
     def _channel(self, topic: str) -> str:
         """Ends of jobs share a few channels; all else has its own."""

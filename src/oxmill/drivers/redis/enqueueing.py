@@ -19,7 +19,7 @@ from oxmill.drivers.redis.space import Space
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
 from oxmill.model.unique import OnConflict, Until
-from oxmill.store.admission import check_new_jobs
+from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, Together, ask, plan
 
 _VERDICTS: Final = (None, *Verdict)
@@ -45,7 +45,7 @@ class RedisEnqueueing:
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none. Over several shards each stores its part in
         one step, once all have found nothing to refuse."""
-        check_new_jobs(request.jobs, self._space.bounds, self._space.able)
+        check_enqueue(request, self._space.bounds, self._space.able)
         return self._enqueue(request)
 
     @plan("enqueue")

@@ -12,7 +12,9 @@ from oxmill.drivers.redis.script import MIGRATE
 from oxmill.drivers.redis.space import Space
 from oxmill.errors import SchemaMismatch
 from oxmill.model.info import Finding, Schema
-from oxmill.store.plan import Steps, plan
+from oxmill.store.admission import check_columns
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
 
 VERSION: Final = 2
@@ -36,10 +38,14 @@ class RedisInstalling:
         self._mode: Mode = mode
         self._replicas = replicas
 
-    @plan("migrate")
-    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002
+    def migrate(self, request: Migrate) -> Plan[Schema]:
         """Give the store its version and identity; doing it again changes nothing. Jobs of groups are
-        brought into lanes in short steps, and where a call that was broken off left them."""
+        brought into lanes in short steps; a call that was broken off is taken up where it stopped."""
+        check_columns(request.extra_columns, Capability.NONE)
+        return self._migrate(request)
+
+    @plan("migrate")
+    def _migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
         identity = secrets.token_hex(8)
         replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
         while not all(replies):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import redis.asyncio.connection as aio
 from redis import connection as sio
-from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
@@ -81,10 +81,13 @@ def open_blocking(target: Target, address: Address) -> Any:
     return getattr(sio, name)(**options, retry=Retry(NoBackoff(), 0))
 
 
-def open_async(target: Target, address: Address) -> Any:
-    """A connection for an event loop, not yet connected."""
-    name, options = _how(target, address)
-    return getattr(aio, name)(**options, retry=AsyncRetry(NoBackoff(), 0))
+def tls_context(target: Target, address: Address) -> ssl.SSLContext | None:
+    """How to encrypt, as the URL says; `None` for not at all."""
+    if not target.tls or not address[1]:
+        return None
+    _, options = _how(target, address)
+    context: ssl.SSLContext = aio.SSLConnection(**options).ssl_context.get()
+    return context
 
 
 def exchange(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
@@ -127,17 +130,6 @@ def read_all(connection: Any, count: int) -> list[Any]:
     for _ in range(count):
         try:
             replies.append(connection.read_response(disable_decoding=True))
-        except ResponseError as refusal:
-            replies.append(refusal)
-    return replies
-
-
-async def aread_all(connection: Any, count: int) -> list[Any]:
-    """The same without blocking the event loop."""
-    replies: list[Any] = []
-    for _ in range(count):
-        try:
-            replies.append(await connection.read_response(disable_decoding=True))
         except ResponseError as refusal:
             replies.append(refusal)
     return replies

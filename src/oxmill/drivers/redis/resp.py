@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from redis.exceptions import (
+    AskError,
+    AuthenticationError,
+    MovedError,
+    NoScriptError,
+    ResponseError,
+)
+
 pack_in_c: Any
 try:
     from hiredis import pack_command as pack_in_c
@@ -25,6 +33,21 @@ def join_packed(count: int, prefix: bytes, words: tuple[Any, ...]) -> bytes:
     """A command of which the first `count` words are packed already."""
     rest = pack_words(words)
     return b"*%d\r\n%b%b" % (count + len(words), prefix, rest[rest.index(b"\n") + 1 :])
+
+
+_KINDS: Final[dict[str, Callable[[str], ResponseError]]] = {
+    "MOVED": MovedError,
+    "ASK": AskError,
+    "NOSCRIPT": NoScriptError,
+}
+
+
+def refusal(text: str) -> Exception:
+    """A refusal as the server words it; those that the driver acts upon, by their type."""
+    code, _, rest = text.partition(" ")
+    if code in _KINDS:
+        return _KINDS[code](rest)
+    return AuthenticationError(text) if code in ("NOAUTH", "WRONGPASS") else ResponseError(text)
 
 
 pack_words: Final[Callable[[tuple[Any, ...]], bytes]] = pack_in_c or pack_in_python

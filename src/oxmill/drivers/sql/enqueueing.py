@@ -12,8 +12,8 @@ from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_new_jobs
 from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, ask
 
 
@@ -27,7 +27,7 @@ class SqlEnqueueing:
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none."""
         jobs = request.jobs
-        check_new_jobs(jobs, self._bounds, self._able)
+        check_enqueue(request, self._bounds, self._able)
         return Plan("enqueue", request, Start(_take_in, None, jobs, _shortcut(jobs)))
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sqlite3
 
 from oxmill.drivers.sql.steps import Look, operation
+from oxmill.drivers.sqlite.columns import add_columns
 from oxmill.drivers.sqlite.connection import Place
 from oxmill.drivers.sqlite.doctor import examine
 from oxmill.drivers.sqlite.migrating import schema_of
 from oxmill.model.info import Finding, Schema
-from oxmill.store.plan import Steps, ask
+from oxmill.store.admission import check_columns
+from oxmill.store.capabilities import Capability
+from oxmill.store.plan import Plan, Steps, ask
 from oxmill.store.roles.installing import Check, Migrate, Version
 
 
@@ -19,10 +22,19 @@ class SqliteInstalling:
     def __init__(self, place: Place) -> None:
         self._place = place
 
+    def migrate(self, request: Migrate) -> Plan[Schema]:
+        """The writer has migrated the file when it opened it; extra columns are added."""
+        check_columns(request.extra_columns, Capability.SQL)
+        return self._migrate(request)
+
     @operation("migrate")
-    def migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
-        """The writer has migrated the file when it opened it."""
-        return (yield from ask(Look(schema_of)))
+    def _migrate(self, request: Migrate) -> Steps[Schema]:
+        def act(connection: sqlite3.Connection) -> Schema:
+            if request.extra_columns:
+                add_columns(connection, request.extra_columns)
+            return schema_of(connection)
+
+        return (yield from ask(Look(act)))
 
     @operation("version", writes=False)
     def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002 - there is one file

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from oxmill.model.info import Finding, Schema
 from oxmill.model.value import Value
 from oxmill.store.plan import Plan
 
 
+class ExtraColumn(Value, frozen=True):
+    """A column of the table of jobs that shows the business attribute of the same name, for jobs
+    that are there and all that come, with an index. A value of another type shows as NULL."""
+
+    name: str
+    type: Literal["text", "integer"] = "text"
+
+
 class Migrate(Value, frozen=True):
     """Bring the schema up to the newest version."""
+
+    extra_columns: tuple[ExtraColumn, ...] = ()
+    """Also have these columns, where jobs can be asked about in SQL."""
 
 
 class Version(Value, frozen=True):
@@ -29,7 +40,8 @@ class Installing(Protocol):
 
     def migrate(self, request: Migrate, /) -> Plan[Schema]:
         """Apply all pending migrations under a lock, each recorded in a ledger; also installs an
-        empty store. Applying them again changes nothing."""
+        empty store. Applying them again changes nothing. A store without SQL refuses extra columns;
+        so does one that has another column of that name."""
         ...
 
     def version(self, request: Version, /) -> Plan[Schema]:

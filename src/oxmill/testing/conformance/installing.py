@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from oxmill.errors import BadName, NotSupported
 from oxmill.model.info import Finding
 from oxmill.model.query import Find
-from oxmill.store.roles.installing import Check, Migrate, Version
-from oxmill.testing.conformance.world import World
+from oxmill.store.capabilities import Capability
+from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
+from oxmill.testing.conformance.world import World, new_job
 
 
 async def test_a_migrated_store_has_the_newest_version(world: World) -> None:
@@ -32,6 +36,43 @@ async def test_several_may_migrate_at_once(world: World) -> None:
     schemas = await world.at_once(*[Migrate()] * 8)
 
     assert {schema.current for schema in schemas} == {schemas[0].newest}
+
+
+async def test_extra_columns_change_nothing_about_jobs(world: World) -> None:
+    asked = Migrate(
+        extra_columns=(ExtraColumn(name="user_id", type="integer"), ExtraColumn(name="tenant"))
+    )
+    if Capability.SQL not in world.driver.capabilities:
+        with pytest.raises(NotSupported):
+            await world.do(asked)
+        return
+    await world.enqueue(new_job("before", fields={"user_id": 1, "tenant": "a"}))
+    before = await world.job("before")
+
+    first, again = await world.do(asked), await world.do(asked)
+
+    assert first == again
+    assert await world.job("before") == before
+    for name, fields in {
+        "right": {"user_id": 62, "tenant": "acme"},
+        "odd": {"user_id": "no number", "tenant": -(2**63)},
+        "huge": {"user_id": 2**63 - 1, "tenant": "ü\\'\"" * 100},
+        "none": {},
+    }.items():
+        await world.enqueue(new_job(name, fields=fields))
+        job = await world.job(name)
+        assert job is not None
+        assert dict(job.fields) == fields
+
+
+@pytest.mark.parametrize(
+    "name", ["", "User", "1st", "a b", 'a"b', "a`b", "a'b", "x" * 51, "payload"]
+)
+async def test_a_column_with_a_bad_or_taken_name_is_refused(world: World, name: str) -> None:
+    wrong = BadName if Capability.SQL in world.driver.capabilities else NotSupported
+
+    with pytest.raises(wrong):
+        await world.do(Migrate(extra_columns=(ExtraColumn(name=name),)))
 
 
 async def test_every_finding_says_what_is_wrong_and_what_to_do(world: World) -> None:

@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from oxmill.model.claim import Claim
+from oxmill.model.claim import Claim, ClaimIds
+from oxmill.model.flow import FlowInfo, ListFlows, NewFlow
+from oxmill.model.info import Sweep
 from oxmill.model.job import Enqueue, Enqueued, Job, LeasedJob, NewJob
 from oxmill.model.query import Filter, Get
 from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settled, Settlement
+from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
@@ -160,3 +163,73 @@ class World:
         """The job as recorded, with its history, or `None`."""
         found: tuple[Job, ...] = await self.do(Get(ids=(job_id,)))
         return found[0] if found else None
+
+
+FLOW = "f"
+"""The flow of a node for which a test names none."""
+
+
+def node(job_id: str, *after: str, **options: Any) -> NewJob:
+    """A job of the flow that is after these; the rest is ordinary."""
+    return new_job(job_id, **({"flow": FLOW, "after": after} | options))
+
+
+def flow(flow_id: str = FLOW, **options: Any) -> NewFlow:
+    """A flow with this id; what matters to the test is given."""
+    return NewFlow(**({"name": "import"} | options), id=flow_id)
+
+
+async def start(world: World, *jobs: NewJob | str, **options: Any) -> tuple[Enqueued, ...]:
+    """Enqueue one batch of the flow; a mere id stands for an ordinary node."""
+    world.require(Capability.FLOWS)
+    batch = tuple(node(job) if isinstance(job, str) else job for job in jobs)
+    request = {"flow": flow()} | options
+    answers: tuple[Enqueued, ...] = await world.do(Enqueue(jobs=batch, **request))
+    return answers
+
+
+async def take(world: World, job_id: str, *, lease: Micros | None = None) -> LeasedJob:
+    """Claim this very job, which must be waiting."""
+    length = world.span(600) if lease is None else lease
+    request = ClaimIds(ids=(job_id,), lease=length, worker="w1", nonce=next(world.nonces))
+    jobs: tuple[LeasedJob, ...] = (await world.do(request)).jobs
+    assert jobs, f"{job_id} could not be claimed"
+    return jobs[0]
+
+
+async def end(world: World, job_id: str, outcome: Outcome, **details: Any) -> Settled:
+    """Run a job to this end."""
+    return await world.settle(await take(world, job_id), outcome, **details)
+
+
+async def done(world: World, job_id: str, **details: Any) -> Settled:
+    """Run a job to its good end; details may say what it does to its flow."""
+    return await end(world, job_id, Outcome.COMPLETE, **details)
+
+
+async def ready(world: World) -> list[str]:
+    """The jobs that a claim would be granted now."""
+    leases = await world.claim(100, queues=(QUEUE, "other"))
+    for lease in leases:
+        await world.settle(lease, Outcome.RELEASE)
+    return [lease.id for lease in leases]
+
+
+async def states(world: World, *ids: str) -> dict[str, tuple[State, str | None] | None]:
+    """How these jobs are doing, and why."""
+    jobs = {job.id: (job.state, job.reason) for job in await world.do(Get(ids=ids))}
+    return {each: jobs.get(each) for each in ids}
+
+
+async def flow_now(world: World, flow_id: str = FLOW) -> FlowInfo | None:
+    """The flow as recorded, or `None`."""
+    items: tuple[FlowInfo, ...] = (await world.do(ListFlows(ids=(flow_id,)))).items
+    return items[0] if items else None
+
+
+async def sweep_all(world: World) -> int:
+    """Sweep until nothing is left; how many sweeps it took."""
+    for n in range(1, 1_000):
+        if not (await world.do(Sweep())).more:
+            return n
+    raise AssertionError("sweeping did not come to an end")

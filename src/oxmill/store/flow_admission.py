@@ -1,0 +1,161 @@
+"""Checks about flows that every driver makes before its first write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from oxmill.errors import BadInput, TooBig
+from oxmill.model.bounds import Bounds
+from oxmill.model.flow import FlowStep, Join, JoinPolicy, ListFlows, NewFlow
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.settlement import Outcome, Settlement
+from oxmill.store.admission import MAX_MICROS, check_fields, check_name, check_new_jobs, need
+from oxmill.store.capabilities import Capability
+
+
+def concerns_flows(request: Enqueue) -> bool:
+    """Whether an enqueue is about a flow; all others go the plain way."""
+    return request.flow is not None or request.stage is not None or request.publish is not None
+
+
+def check_enqueue(request: Enqueue, bounds: Bounds, able: Capability) -> None:
+    """Refuse a batch that cannot be stored faithfully, or a flow that does not hold together."""
+    if not concerns_flows(request):
+        check_new_jobs(request.jobs, bounds, able)
+        return
+    need(able, Capability.FLOWS, "flows")
+    check_new_jobs(request.jobs, bounds, able, in_flow=True)
+    for name in (request.stage, request.publish):
+        if name is not None:
+            check_name("stage name", name, bounds.id_bytes)
+    if request.flow is None:
+        if request.stage is not None or request.jobs:
+            raise BadInput("jobs that are staged or published belong to a flow; give it with them")
+        return
+    _check_flow(request.flow, bounds)
+    if not request.jobs and request.publish is None:
+        raise BadInput(f"the flow {request.flow.id} has no jobs; add at least one")
+    _check_members(request.jobs, request.flow.id, bounds)
+
+
+def _check_flow(flow: NewFlow, bounds: Bounds) -> None:
+    check_name("flow id", flow.id, bounds.id_bytes)
+    check_name("flow name", flow.name, bounds.name_bytes)
+    check_fields(flow.fields, bounds)
+    _check_state(flow.state.items(), f"flow {flow.id}", bounds)
+    if flow.keep is not None and not 0 <= flow.keep < MAX_MICROS:
+        raise BadInput(f"flow {flow.id}: keep of {flow.keep} microseconds is out of range")
+
+
+def _check_state(items: Iterable[tuple[str, bytes]], whose: str, bounds: Bounds) -> None:
+    for name, value in items:
+        check_name("name of a state's field", name, bounds.name_bytes)
+        if len(value) > bounds.payload_bytes:
+            raise TooBig(
+                f"{whose}: the field {name!r} of the state takes {len(value):,} bytes; the limit "
+                f"is {bounds.payload_bytes:,}. Store the data elsewhere and keep a reference"
+            )
+
+
+def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> None:
+    """The jobs of one flow: `flow` is its id, or `None` where the store writes it itself."""
+    batch = {job.id for job in jobs}
+    seen: set[str] = set()
+    for job in jobs:
+        if flow is not None and job.flow != flow:
+            raise BadInput(
+                f"job {job.id} names the flow {job.flow!r}, not {flow!r}, to which its batch "
+                f"belongs; enqueue each flow by itself"
+            )
+        if job.unique is not None:
+            raise BadInput(
+                f"job {job.id} of a flow has a unique key; give the flow an id of your own "
+                f"instead, so that the flow as a whole is made once"
+            )
+        seen.add(job.id)
+        for upstream in job.after:
+            if upstream == job.id or (upstream in batch and upstream not in seen):
+                raise BadInput(
+                    f"job {job.id} is after {upstream}, which comes later in the batch or is the "
+                    f"job itself; list jobs after those they wait for, without a circle"
+                )
+        _check_edges(job, bounds)
+
+
+def _check_edges(job: NewJob, bounds: Bounds) -> None:
+    for name in (*job.after, *(job.reads or ())):
+        check_name("job id or field that a job names", name, bounds.id_bytes)
+    if job.parent is not None:
+        check_name("parent's id", job.parent, bounds.id_bytes)
+    edges = len(set(job.after))
+    if edges > bounds.batch_jobs:
+        raise TooBig(
+            f"job {job.id} is after {edges:,} jobs; the limit is {bounds.batch_jobs:,}. Let jobs "
+            f"in between gather parts of them"
+        )
+    if job.join is not None:
+        if not edges:
+            raise BadInput(f"job {job.id} has a join but is after nothing; name the jobs to join")
+        _check_join(job.join, edges, f"job {job.id}")
+
+
+def _check_join(join: Join, edges: int | None, whose: str) -> None:
+    """`edges` is `None` where the number is not known yet."""
+    if join.policy is JoinPolicy.QUORUM and not 1 <= join.quorum <= (edges or join.quorum):
+        raise BadInput(
+            f"{whose}: a quorum of {join.quorum} cannot be met by {edges} jobs; use a number from "
+            f"1 to how many are joined"
+        )
+    if join.deadline is not None and not 0 <= join.deadline < MAX_MICROS:
+        raise BadInput(f"{whose}: a deadline of {join.deadline} microseconds is out of range")
+
+
+def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -> None:
+    """Refuse what a completion asks of its flow, if it cannot be done as asked."""
+    for item in items:
+        if item.flow is None:
+            continue
+        need(able, Capability.FLOWS, "flows")
+        if item.outcome is not Outcome.COMPLETE:
+            raise BadInput(
+                f"job {item.id}: only a completion changes the flow, not {item.outcome}; leave "
+                f"the step out"
+            )
+        _check_step(item.id, item.flow, bounds, able)
+
+
+def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -> None:
+    _check_state(step.merge.items(), f"job {job_id}", bounds)
+    made = (*step.then, *step.spawn)
+    if len(made) > bounds.batch_jobs:
+        raise TooBig(
+            f"job {job_id} makes {len(made):,} jobs with its end; the limit is "
+            f"{bounds.batch_jobs:,}. Stage them in batches and publish the stage"
+        )
+    if made:
+        check_new_jobs(made, bounds, able, in_flow=True)
+        _check_members(made, None, bounds)
+    for job in made:
+        if job.id == job_id or (job in step.spawn and job_id in job.after):
+            raise BadInput(
+                f"job {job_id} cannot wait for itself: it makes {job.id}, which is the job itself "
+                f"or is after it; children start without waiting for their parent"
+            )
+    for what, name in (("stage name", step.publish), ("continuation's name", step.resume)):
+        if name is not None:
+            check_name(what, name, bounds.id_bytes)
+    if step.resume is not None and (step.spawn or step.publish):
+        known = None if step.publish is not None else len({job.id for job in step.spawn})
+        _check_join(step.join, known, f"job {job_id}")
+
+
+def check_list_flows(request: ListFlows) -> int | None:
+    """The number of arrival below which the page starts, if it is not the first."""
+    if request.limit < 1:
+        raise BadInput(f"a page holds at least 1 flow, not {request.limit}")
+    cursor = request.after
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise BadInput(f"{cursor[:40]!r} is not the cursor of a page; use the `next` of the last")
+    return int(cursor)

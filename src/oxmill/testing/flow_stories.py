@@ -1,0 +1,224 @@
+"""Random flows run to their end through any driver: joins fire once, in time, and nothing hangs.
+
+A story is a graph whose jobs succeed, fail, are tried again, crash, or make children, with people
+who cancel some of them meanwhile. It is told through the contract alone, and judged by the one rule
+about joins: each job starts only when its join says so, once, and every flow ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from oxmill.model.claim import Claim
+from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy, NewFlow, OnFailure
+from oxmill.model.info import Sweep
+from oxmill.model.job import Enqueue, Job, LeasedJob, NewJob
+from oxmill.model.query import Cancel, Filter, Get
+from oxmill.model.settings import SECOND
+from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.state import LIVE, TERMINAL, State
+from oxmill.rules.join import Edges, Turnout, turnout
+from oxmill.testing.clock import VirtualClock
+from oxmill.testing.dump import Do, all_flows, all_jobs
+
+FLOW: Final = "story"
+DEADLINE: Final = 5 * SECOND
+
+
+@dataclass(frozen=True)
+class Node:
+    """One job of a story: what it waits for, and what each of its runs does."""
+
+    after: tuple[int, ...]
+    join: Join
+    runs: tuple[str, ...]
+    children: tuple[Node, ...] = ()
+    child_join: Join = field(default_factory=Join)
+
+
+@dataclass(frozen=True)
+class Story:
+    """A graph, who is cancelled after how many turns, and how many jobs a worker takes."""
+
+    nodes: tuple[Node, ...]
+    cancels: tuple[tuple[int, int], ...]
+    batch: int
+
+
+joins: Final = st.builds(
+    lambda policy, on_failure, deadline, quorum: Join(
+        policy=policy,
+        on_failure=on_failure,
+        deadline=deadline,
+        quorum=quorum if policy is JoinPolicy.QUORUM else 0,
+    ),
+    st.sampled_from(JoinPolicy),
+    st.sampled_from(OnFailure),
+    st.sampled_from((None, None, DEADLINE)),
+    st.integers(1, 2),
+)
+runs: Final = st.lists(
+    st.sampled_from(("done", "done", "done", "fail", "retry", "crash", "then", "stop")), max_size=3
+).map(tuple)
+
+
+def _nodes(depth: int) -> st.SearchStrategy[Node]:
+    children = st.just(()) if depth == 0 else st.lists(_nodes(depth - 1), max_size=3).map(tuple)
+    after = st.lists(st.integers(0, 7), max_size=3, unique=True).map(tuple)
+    return st.builds(Node, after, joins, runs, children, joins)
+
+
+def stories() -> st.SearchStrategy[Story]:
+    """Graphs of up to eight jobs, with children and grandchildren."""
+    cancels = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 7)), max_size=2).map(tuple)
+    return st.builds(
+        Story,
+        st.lists(_nodes(2), min_size=1, max_size=8).map(tuple),
+        cancels,
+        st.sampled_from((1, 2, 5)),
+    )
+
+
+def tell(do: Do, clock: VirtualClock, story: Story) -> None:
+    """Run a story to its end, and judge every start and every end."""
+    _Telling(do, clock, story).run()
+
+
+class _Telling:
+    """One story on its way."""
+
+    def __init__(self, do: Do, clock: VirtualClock, story: Story) -> None:
+        self._do, self._clock, self._story = do, clock, story
+        self._plans: dict[str, Node] = {}
+        self._waits: dict[str, tuple[Join, tuple[str, ...], int]] = {}
+        """job → the join that it waits for, over what, and since when."""
+        self._ran: Counter[str] = Counter()
+        self._may_start: dict[str, bool] = {}
+        """Jobs that were claimed before, and whether they may be claimed again."""
+        self._nonce = 0
+
+    def run(self) -> None:
+        """Turn after turn, until nothing is live."""
+        jobs = [self._new(f"n{n}", node, n) for n, node in enumerate(self._story.nodes)]
+        self._do(Enqueue(jobs=tuple(jobs), flow=NewFlow(id=FLOW, name="story")))
+        for turn in range(200):
+            for when, whom in self._story.cancels:
+                if when == turn:
+                    self._do(Cancel(filter=Filter(ids=(f"n{whom}",))))
+            if not self._turn() and not self._live():
+                break
+        self._judge_the_end()
+
+    def _new(self, job_id: str, node: Node, n: int, **more: Any) -> NewJob:
+        after = tuple(f"n{each}" for each in node.after if each < n)
+        join = node.join if after else None
+        if join is not None and join.quorum > len(after):
+            join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
+        self._plans[job_id] = node
+        if join is not None:
+            self._waits[job_id] = (join, after, self._clock.now)
+        limits = {"max_attempts": 3, "crash_limit": 2}
+        content: Any = {"queue": f"q{n % 2}", "task": "t", "payload": b""} | limits | more
+        return NewJob(id=job_id, flow=FLOW, after=after, join=join, **content)
+
+    def _live(self) -> list[Job]:
+        return [job for job in all_jobs(self._do) if job.state in LIVE]
+
+    def _turn(self) -> int:
+        """Time passes, a worker takes some jobs, and each does what is planned; how many."""
+        self._clock.advance(2 * SECOND)
+        while self._do(Sweep()).more:
+            pass
+        self._nonce += 1
+        claim = Claim(
+            queues=("q0", "q1"),
+            limit=self._story.batch,
+            lease=SECOND,
+            worker="w",
+            nonce=self._nonce,
+        )
+        leases = self._do(claim).jobs
+        for lease in leases:
+            self._judge_the_start(lease)
+        items = [item for lease in leases if (item := self._settlement(lease)) is not None]
+        if items:
+            self._do(Settle(items=tuple(items)))
+        return len(leases)
+
+    def _settlement(self, lease: LeasedJob) -> Settlement | None:
+        node = self._plans[lease.id]
+        nth = self._ran[lease.id]
+        self._ran[lease.id] += 1
+        how = node.runs[nth] if nth < len(node.runs) else "done"
+        told: dict[str, Any] = {"outcome": Outcome.COMPLETE, "result": lease.id.encode()}
+        again = how in {"retry", "crash"}
+        if how == "crash":
+            self._may_start[lease.id] = True
+            return None
+        if how in {"fail", "retry", "stop"}:
+            outcomes = {"fail": Outcome.FAIL, "retry": Outcome.RETRY, "stop": Outcome.CANCEL}
+            told["outcome"] = outcomes[how]
+        elif node.children and lease.resume is None:
+            told["flow"] = self._spawn(lease.id, node)
+            again = True
+        elif how == "then":
+            told["flow"] = FlowStep(
+                merge={lease.id: b"1"},
+                then=(self._new(f"{lease.id}+", Node((), Join(), ()), 0),),
+            )
+        self._may_start[lease.id] = again
+        return Settlement(id=lease.id, token=lease.token, **told)
+
+    def _spawn(self, parent: str, node: Node) -> FlowStep:
+        """The same children whenever the parent gets this far."""
+        made = tuple(
+            self._new(f"{parent}.{n}", Node((), Join(), each.runs, each.children), n)
+            for n, each in enumerate(node.children)
+        )
+        join = node.child_join
+        if join.quorum > len(made):
+            join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
+        self._waits[parent] = (join, tuple(job.id for job in made), self._clock.now)
+        return FlowStep(spawn=made, join=join, resume="go", merge={parent: b"spawned"})
+
+    def _judge_the_start(self, lease: LeasedJob) -> None:
+        """A job starts when its join has fired, and again only if its last run asked for it."""
+        assert self._may_start.get(lease.id, True), f"{lease.id} runs after its end"
+        self._may_start[lease.id] = False
+        if lease.id not in self._waits:
+            return
+        join, upstreams, since = self._waits[lease.id]
+        if lease.resume is not None:
+            assert lease.joined == upstreams, f"{lease.id} was given {lease.joined}"
+        late = join.deadline is not None and self._clock.now >= since + join.deadline
+        if late and join.on_failure is not OnFailure.CANCEL:
+            return
+        found = turnout(join, self._edges(upstreams))
+        assert found is Turnout.FIRE, f"{lease.id} started although its join would {found}"
+
+    def _edges(self, upstreams: tuple[str, ...]) -> Edges:
+        jobs: dict[str, Job] = {job.id: job for job in self._do(Get(ids=upstreams))}
+        ended = [job.state for job in jobs.values() if job.state in TERMINAL]
+        succeeded = sum(state is State.SUCCEEDED for state in ended)
+        failed = len(ended) - succeeded + len(upstreams) - len(jobs)
+        return Edges(succeeded=succeeded, failed=failed, open=len(upstreams) - succeeded - failed)
+
+    def _judge_the_end(self) -> None:
+        """Every flow ends, and who waited has learnt what became of what it waited for."""
+        jobs: dict[str, Job] = {job.id: job for job in all_jobs(self._do)}
+        stuck = [f"{job.id} is {job.state}" for job in jobs.values() if job.state in LIVE]
+        assert not stuck, stuck
+        (flow,) = all_flows(self._do)
+        assert flow.status is not FlowStatus.RUNNING
+        for job_id, (join, upstreams, _) in self._waits.items():
+            job = jobs.get(job_id)
+            if job is None or join.on_failure is not OnFailure.CANCEL:
+                continue
+            if turnout(join, self._edges(upstreams)) is Turnout.FAIL:
+                assert job.state is not State.SUCCEEDED, f"{job_id} went on in spite of failures"
+        finals = {job_id for job_id, job in jobs.items() if job.state is State.SUCCEEDED}
+        assert {i for i in finals if jobs[i].result != i.encode()} == set()

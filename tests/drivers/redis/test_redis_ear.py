@@ -1,0 +1,98 @@
+"""The doorbell within an event loop: rung across processes, back after a cut, gone with its loop."""
+
+import asyncio
+import threading
+
+import pytest
+from proxy import Proxy
+from redis_load import enqueue
+
+from oxmill.drivers.redis.driver import open_redis
+from oxmill.store.doorbell import work
+
+PATIENCE = 10
+
+
+@pytest.fixture
+def proxy(redis_server):
+    proxy = Proxy(redis_server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def pair(redis_server, proxy, tmp_path):
+    """The same store twice: one listens through the proxy, the other enqueues."""
+    here = open_redis(proxy.url, namespace=tmp_path.name, mode="process")
+    there = open_redis(redis_server.url, namespace=tmp_path.name, mode="process")
+    yield here, there
+    here.close()
+    there.close()
+
+
+async def settled(bell):
+    """The server has begun to listen, and nothing else is to be heard."""
+    assert await bell.arrive(PATIENCE)
+    while await bell.arrive(0.05):
+        pass
+
+
+async def test_it_is_rung_without_a_thread(pair):
+    here, there = pair
+    with here.doorbell.attend([work("q")]) as bell:
+        await settled(bell)
+        await asyncio.to_thread(enqueue, there, "a")
+
+        assert await bell.arrive(PATIENCE)
+        assert "oxmill-redis-bell" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_other_queues_are_not_heard(pair):
+    here, there = pair
+    with here.doorbell.attend([work("another")]) as bell:
+        await settled(bell)
+        await asyncio.to_thread(enqueue, there, "a")
+
+        assert not await bell.arrive(0.2)
+
+
+async def test_it_is_rung_once_the_connection_is_back_after_a_cut(pair, proxy):
+    here, there = pair
+    with here.doorbell.attend([work("q")]) as bell:
+        await settled(bell)
+        proxy.reset()
+        await settled(bell)
+        await asyncio.to_thread(enqueue, there, "b")
+
+        assert await bell.arrive(PATIENCE)
+
+
+async def test_a_bell_that_is_closed_leaves_the_others_listening(pair):
+    here, there = pair
+    with here.doorbell.attend([work("q")]) as bell:
+        here.doorbell.attend([work("q")]).close()
+        await settled(bell)
+        await asyncio.to_thread(enqueue, there, "c")
+
+        assert await bell.arrive(PATIENCE)
+
+
+def test_outside_of_a_loop_a_thread_listens(pair):
+    here, there = pair
+    with here.doorbell.attend([work("q")]) as bell:
+        enqueue(there, "d")
+
+        assert bell.wait(PATIENCE)
+
+
+def test_it_ends_with_its_loop(pair):
+    """Unclosed sockets and tasks would fail the test by their warnings."""
+    here, there = pair
+
+    async def once(name):
+        bell = here.doorbell.attend([work("q")])
+        await settled(bell)
+        await asyncio.to_thread(enqueue, there, name)
+        return await bell.arrive(PATIENCE)
+
+    assert [asyncio.run(once(name)) for name in "ef"] == [True, True]
