@@ -1,6 +1,6 @@
 """Whatever is done to groups, limits and rules, Redis gives out what the reference in memory gives."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_redis_beside_memory import SECOND, Pair
 
@@ -186,7 +186,20 @@ class Gated(Pair):
         self.do(ListQueues())
 
 
-@settings(max_examples=200, deadline=None)
+MOVED = [
+    Enqueue(
+        jobs=tuple(
+            NewJob(id=i, queue="one", task="send", payload=b"{}", group="a") for i in IDS[:3]
+        )
+    ),
+    Edit(filter=Filter(ids=(IDS[0],)), priority=-1, limit=1),
+    Claim(queues=("one",), limit=4, lease=SECOND, worker="w", nonce=0),
+]
+"""Two lanes of one group, with the same turn: one job made both."""
+
+
+@settings(max_examples=150, deadline=None)
+@example(MOVED)
 @given(st.lists(OPERATIONS, min_size=5, max_size=60))
 def test_redis_gives_out_what_the_reference_gives(operations):
     pair = Gated()

@@ -44,7 +44,9 @@ FIXED: Final = (
     Key("ended", "zset", "ended jobs by the end of their retention", "ends"),
     Key("uniques", "hash", "unique key → holder, live, held until, successor", "unique"),
     Key("holds", "zset", "unique keys that outlive their job, by their end", "unique"),
-    Key("rules", "hash", "kind:scope:target → rule; flags: scoped, grouped, gated", "ruling, groups"),
+    Key(
+        "rules", "hash", "kind:scope:target → rule; flags: scoped, grouped, gated", "ruling, groups"
+    ),
     Key("endings", "zset", "rules that expire or are not on queues, by their end", "ruling"),
     Key("covers", "zset", "rules on tasks and fields, by their end", "ruling"),
     Key("meters", "zset", "rates and closed gates, by the moment until which", "gates"),
@@ -67,7 +69,7 @@ NAMED: Final = (
     Key(
         "groups:QUEUE", "hash", "group → running jobs, its lanes: priority, turn, served", "groups"
     ),
-    Key("lanes:QUEUE", "zset", "open lanes by priority, then turn and group", "groups"),
+    Key("lanes:QUEUE", "zset", "open lanes by priority, then turn, group and priority", "groups"),
     Key("parked:QUEUE␟SET", "zset", "closed lanes, the same; two sets take turns", "groups"),
     Key("opens:QUEUE", "zset", "groups of closed lanes by the moment they may open", "groups"),
     Key("due:QUEUE", "zset", "scheduled jobs by due time", "moves"),

@@ -20,7 +20,7 @@ if short.gated then
     local s = packed and cmsgpack.unpack(packed) or {}
     if (s[12] or 0) > 0 or (s[13] and next(s[13])) then return nil end
     local group_most = s[11] == 1 and 1 or (s[8] or -1)
-    return {most = s[5] or -1, rate = s[6], burst = s[7], group_most = group_most, group_rate = s[9], group_burst = s[10]}
+    return {limits = s[14] == 1, most = s[5] or -1, rate = s[6], burst = s[7], group_most = group_most, group_rate = s[9], group_burst = s[10]}
   end
 
   -- Whether the queue's own gates let the whole claim pass. Gives the meter of its rate.
@@ -55,7 +55,7 @@ if short.gated then
     local lanes, names, priority = {}, {}, entries[2]
     for i = 1, #entries, 2 do
       if entries[i + 1] ~= priority then break end
-      local group = string.sub(entries[i], 7)
+      local group = string.sub(entries[i], 7, -6)
       lanes[#lanes + 1] = {member = entries[i], group = group, taken = 0, priority = priority}
       names[#names + 1] = group
     end
@@ -70,6 +70,14 @@ if short.gated then
       if #lane.jobs == 0 then return nil end
     end
     return there >= limit and lanes or nil, names
+  end
+
+  -- Without limits only lanes of groups make a queue gated; otherwise its line is claimed as ever.
+  local function truly_gated(settings, names)
+    for _, group in ipairs(names) do
+      if settings.limits or group ~= '' then return true end
+    end
+    return false
   end
 
   -- Turn by turn, one job each. Gives the jobs in order, and the lanes in the order of their last turns.
@@ -141,7 +149,7 @@ if short.gated then
     local tat = settings and queue_open(settings)
     local lanes, names = nil, nil
     if tat then lanes, names = lanes_of() end
-    if not lanes then return nil end
+    if not lanes or not truly_gated(settings, names) then return nil end
     names[#names + 1], names[#names + 2] = '', '\30'
     local kept, records = redis.call('HMGET', key('groups'), unpack(names)), {}
     for i, name in ipairs(names) do records[name] = kept[i] end
@@ -167,7 +175,9 @@ if short.gated then
       local turn = lane.taken < #lane.jobs and struct.pack('>I6', drawn + i) or nil
       local record = moved_on(lane, records[lane.group], turn)
       gone[i] = lane.member
-      if turn then places[#places + 1], places[#places + 2] = lane.priority, turn .. lane.group end
+      if turn then
+        places[#places + 1], places[#places + 2] = lane.priority, turn .. string.sub(lane.member, 7)
+      end
       if record == '\0\0\0\0' then
         drops[#drops + 1] = lane.group
       else

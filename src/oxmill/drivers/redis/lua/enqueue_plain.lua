@@ -57,8 +57,9 @@ if PLAIN_SIZES[ARGV[3]] then
         for at = 5, #kept, 13 do lanes[group][string.format('%d', (struct.unpack('>i4', kept, at)))] = nil end
         local made = {}
         for priority, seq in pairs(lanes[group]) do
-          made[#made + 1] = struct.pack('>i4', tonumber(priority)) .. seq .. '\0\0\0'
-          places[#places + 1], places[#places + 2] = priority, seq .. group
+          local packed = struct.pack('>i4', tonumber(priority))
+          made[#made + 1] = packed .. seq .. '\0\0\0'
+          places[#places + 1], places[#places + 2] = priority, seq .. group .. '\0' .. packed
         end
         if #made > 0 then puts[#puts + 1], puts[#puts + 2] = group, kept .. table.concat(made) end
         redis.call('ZADD', ROOT .. ':lane:' .. queue .. '\31' .. group, unpack(jobs_of[group]))

@@ -114,7 +114,12 @@ do
     return count > 0
   end
 
-  function groups.member(group, turn) return struct.pack(NUMBER, turn) .. group end
+  -- The priority tells lanes of one group apart whose turns are the same: a job that was moved made both.
+  local function member_of(group, lane)
+    return struct.pack(NUMBER, lane[2]) .. group .. '\0' .. struct.pack('>i4', lane[1])
+  end
+
+  function groups.named(member) return string.sub(member, NUMBER_SIZE + 1, -6) end
 
   local function set_of(queue, lane)
     if lane[3] == 0 then return groups.key('lanes', queue) end
@@ -125,7 +130,7 @@ do
     local lane = {priority, turn, 0, 0}
     local lanes = groups.crew(queue, group)[2]
     lanes[#lanes + 1] = lane
-    zput(groups.key('lanes', queue), groups.member(group, turn), priority)
+    zput(groups.key('lanes', queue), member_of(group, lane), priority)
     groups.save(queue, group)
     hput(RULES, 'gated:queue:' .. queue, '1')
     return lane
@@ -133,16 +138,16 @@ do
 
   function groups.drop(queue, group, priority)
     local lane, place = groups.lane(queue, group, priority)
-    zput(set_of(queue, lane), groups.member(group, lane[2]), false)
+    zput(set_of(queue, lane), member_of(group, lane), false)
     table.remove(groups.crew(queue, group)[2], place)
     groups.save(queue, group)
   end
 
   -- Put a lane where it belongs: among the open ones or the parked ones, at its turn.
   function groups.place(queue, group, lane, turn, into)
-    zput(set_of(queue, lane), groups.member(group, lane[2]), false)
+    zput(set_of(queue, lane), member_of(group, lane), false)
     lane[2], lane[3] = turn, into
-    zput(set_of(queue, lane), groups.member(group, turn), lane[1])
+    zput(set_of(queue, lane), member_of(group, lane), lane[1])
     groups.save(queue, group)
   end
 
@@ -183,7 +188,7 @@ do
     if opening == 0 then return 0 end
     local key = groups.key('parked', queue, tostring(3 - into))
     local members, names = redis.call('ZRANGE', key, 0, most - 1), {}
-    for i, member in ipairs(members) do names[i] = string.sub(member, NUMBER_SIZE + 1) end
+    for i, member in ipairs(members) do names[i] = groups.named(member) end
     groups.load(queue, names)
     for i, group in ipairs(names) do
       zput(key, members[i], false)

@@ -13,7 +13,7 @@ local function head_of_line(queue)
   local keys = {line_of(queue)}
   for _, set in ipairs({groups.key('lanes', queue), groups.key('parked', queue, '1'), groups.key('parked', queue, '2')}) do
     for _, member in ipairs(redis.call('ZRANGE', set, 0, LOOKED_AT - 1)) do
-      local group = string.sub(member, NUMBER_SIZE + 1)
+      local group = groups.named(member)
       if group ~= '' then keys[#keys + 1] = groups.key('lane', queue, group) end
     end
   end

@@ -62,7 +62,7 @@ if ARGV[3] == 'plain' then
       for at = 5, #record, 13 do
         local into, lane = string.byte(record, at + 10), string.sub(record, at, at + 12)
         if into ~= 0 then
-          local member = string.sub(lane, 5, 10) .. group
+          local member = string.sub(lane, 5, 10) .. group .. '\0' .. string.sub(lane, 1, 4)
           places[#places + 1], places[#places + 2] = struct.unpack('>i4', lane), member
           table.insert(parked[into], member)
           lane, opened = string.sub(lane, 1, 10) .. '\0' .. string.sub(lane, 12), true

@@ -121,7 +121,7 @@ do
     band.read, band.full = band.read + #members, #members == size
     local names, grouped, meters = {}, {}, {}
     for i, member in ipairs(members) do
-      names[i] = string.sub(member, NUMBER_SIZE + 1)
+      names[i] = groups.named(member)
       if names[i] ~= '' and not source.gates[names[i]] then
         grouped[#grouped + 1] = names[i]
         meters[#meters + 1] = gates.meter_name('closed', source.queue, names[i])
