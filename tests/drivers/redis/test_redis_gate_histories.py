@@ -148,19 +148,22 @@ def crowd(redis_server, tmp_path):
 
 
 @pytest.mark.parametrize("meddled", [False, True])
-def test_no_history_exceeds_a_concurrency(crowd, meddled):
-    crowd.fill(QueueSettings(concurrency=9, group_concurrency=2))
+@pytest.mark.parametrize(("most", "of_group"), [(9, EACH), (TOTAL, 2)])
+def test_no_history_exceeds_a_concurrency(crowd, most, of_group, meddled):
+    crowd.fill(QueueSettings(concurrency=most, group_concurrency=of_group))
     crowd.meddled = meddled
 
     counts = crowd.run()
 
     assert counts == {State.SUCCEEDED: TOTAL}
-    assert 2 < crowd.history.most[""] <= 9
-    assert all(0 < crowd.history.most[f"g{g}"] <= 2 for g in range(GROUPS))
+    assert 2 < crowd.history.most[""] <= most
+    assert all(0 < crowd.history.most[f"g{g}"] <= of_group for g in range(GROUPS))
 
 
-def test_no_history_exceeds_a_rate(crowd):
-    queue, group = "400/s burst 20", "100/s burst 3"
+@pytest.mark.parametrize(
+    ("queue", "group"), [("400/s burst 20", "1000/s"), ("100000/s", "50/s burst 2")]
+)
+def test_no_history_exceeds_a_rate(crowd, queue, group):
     crowd.fill(QueueSettings(rate=queue, group_rate=group))
 
     counts = crowd.run()
