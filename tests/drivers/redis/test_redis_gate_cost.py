@@ -142,4 +142,5 @@ def test_a_claim_costs_the_same_with_many_jobs_set_aside(gated):
     for before, after in zip(few, many, strict=True):
         assert abs(after[2] - before[2]) <= 3
     gated.do(PutRules(lift=(RuleKey(kind=RuleKind.PAUSE, target="slow", scope=Scope.TASK),)))
-    assert gated.cost(gated.claim(nonce=4))[2] <= 10 * BATCH
+    # It brings back a bounded number of jobs, whatever waits behind them.
+    assert gated.cost(gated.claim(nonce=4))[2] <= 30 * BATCH
