@@ -92,10 +92,6 @@ class Lanes:
             if first is not None and not self.has(queue, key):
                 self._make(queue, key, first[1])
 
-    def grouped(self, queue: str) -> bool:
-        """Whether a group has a lane in this queue."""
-        return any(group is not None for _, group in self._lanes[queue])
-
     def queues_of(self, group: str) -> list[str]:
         """The queues with a lane of this group."""
         return sorted(

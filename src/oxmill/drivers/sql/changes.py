@@ -83,9 +83,12 @@ class Changes:
         else:
             self.line_up(job, due_at)
 
-    def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
-        """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
-        if outcome == Outcome.COMPLETE and error is None:
+    def finish_attempt(
+        self, job: Standing, outcome: str, error: Failure | None = None, *, goes_on: bool = False
+    ) -> None:
+        """The newest attempt has ended; a later end of the same attempt replaces an earlier. One
+        that ended well is recorded only if the job goes on: else the job itself tells of it."""
+        if outcome == Outcome.COMPLETE and error is None and not goes_on:
             if job.last_outcome is not None:
                 self._undone.append((job.seq, job.attempt))
         else:
@@ -101,21 +104,6 @@ class Changes:
                 )
             )
         job.last_outcome = outcome
-
-    def pause_attempt(self, job: Standing) -> None:
-        """The newest attempt has ended well, but the job goes on: so it must be recorded."""
-        self._attempts.append(
-            (
-                job.seq,
-                job.attempt,
-                job.worker or "",
-                job.claimed_at or 0,
-                self.now,
-                Outcome.COMPLETE.value,
-                None,
-            )
-        )
-        job.last_outcome = Outcome.COMPLETE.value
 
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""

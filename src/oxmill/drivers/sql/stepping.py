@@ -16,7 +16,7 @@ from oxmill.drivers.sql.weaving import arm, begin, let_go
 from oxmill.drivers.sql.web import Web
 from oxmill.model.flow import FlowStep, NewFlow
 from oxmill.model.job import NewJob, Reason
-from oxmill.model.settlement import Settled, Settlement
+from oxmill.model.settlement import Outcome, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
@@ -121,7 +121,7 @@ def _take(web: Web, job: Standing, item: Settlement, step: FlowStep) -> Steps[No
     yield from web.load(children)
     barred = yield from _in_a_circle(web, children, job.id)
     node.resume = step.resume
-    web.changes.pause_attempt(job)
+    web.changes.finish_attempt(job, Outcome.COMPLETE.value, goes_on=True)
     web.changes.move(job, State.HELD)
     job.reason = Reason.CHILDREN
     node.round, node.wait_join = job.attempt, join_text(step.join)
