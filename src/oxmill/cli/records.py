@@ -11,7 +11,7 @@ import msgspec
 from oxmill.cli.output import Record
 from oxmill.cli.times import iso
 from oxmill.model.flow import FlowInfo
-from oxmill.model.info import Finding, QueueInfo, WorkerInfo
+from oxmill.model.info import Event, Finding, GateInfo, QueueInfo, WorkerInfo
 from oxmill.model.job import JSON, Attempt, Job
 from oxmill.model.rule import Rule
 from oxmill.model.schedule import ScheduleInfo
@@ -137,16 +137,44 @@ def rule(item: Rule) -> Record:
         "target": item.target,
         "reason": item.reason,
         "author": item.author,
+        "rate": item.rate,
         "set_at": iso(item.set_at),
         "expires_at": iso(item.expires_at),
+    }
+
+
+def gate(item: GateInfo) -> Record:
+    """What the limits of a queue, or of a group in it, leave now."""
+    return {
+        "group": item.group,
+        "running": item.running,
+        "waiting": item.waiting,
+        "room": item.room,
+        "opens_at": iso(item.opens_at),
+    }
+
+
+def event(item: Event) -> Record:
+    """What somebody did, or what went wrong."""
+    return {
+        "seq": item.seq,
+        "at": iso(item.at),
+        "kind": item.kind,
+        "target": item.target,
+        "author": item.author,
+        "detail": item.detail,
     }
 
 
 def settings(item: QueueSettings) -> Mapping[str, Any]:
     """Settings of a queue; lengths of time in seconds."""
     known = {
-        name: getattr(item, name) for name in item.__struct_fields__ if not name.startswith("keep")
+        name: getattr(item, name)
+        for name in item.__struct_fields__
+        if not name.startswith("keep") and name != "ageing"
     }
+    if item.ageing is not None:
+        known["ageing_seconds"] = item.ageing / 1e6
     return {
         "keep_succeeded_seconds": item.keep_succeeded / 1e6,
         "keep_failed_seconds": item.keep_failed / 1e6,
