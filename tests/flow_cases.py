@@ -1,10 +1,11 @@
 """Stories of flows with a real worker, told on every store that has them."""
 
+import time
 from itertools import count
 
 import pytest
 
-from oxmill import Failed, FlowStatus, Next, Spawn, State, current
+from oxmill import Failed, FlowStatus, Next, Spawn, State, StoreError, current
 from oxmill.store.capabilities import Capability
 
 PATIENCE = 60
@@ -108,3 +109,53 @@ class FlowCases:
         jobs = flow.tree().jobs
         assert [job.priority for job in jobs if job.parent is None] == [5, 8, 8]
         assert [job.priority for job in jobs if job.parent is not None] == [8, 8, 8]
+
+
+def survives(app, server):
+    """Flows come to their right end although the server is killed in the middle, again and again."""
+
+    @app.task(name="child")
+    async def child(n: int) -> int:
+        return n
+
+    @app.task(name="parent")
+    async def parent(n: int) -> int:
+        raise Spawn([child.bind(each) for each in range(n)], then=joined)
+
+    @parent.continuation
+    async def joined(results: list[int], n: int) -> int:
+        assert results == list(range(n))
+        return sum(results)
+
+    @app.task(name="total")
+    async def total(numbers: list[int]) -> int:
+        return sum(numbers)
+
+    with app.flow("killed") as f:
+        parents = [f.add(parent, 20 + n) for n in range(20)]
+        last = f.add(total, [node.out for node in parents])
+    number = 21 + sum(20 + n for n in range(20))
+    with app.running(slots=4, sweep_every=0.2, lease=2):
+        for part in (0.1, 0.4, 0.7):
+            _until(lambda part=part: _ended(f) > part * number)
+            server.kill()
+            server.start()
+        _until(lambda: f.status() is not FlowStatus.RUNNING)
+    assert f.info().counts == {State.SUCCEEDED: number}
+    assert f.result(last) == sum(sum(range(20 + n)) for n in range(20))
+
+
+def _ended(flow):
+    return flow.info().counts.get(State.SUCCEEDED, 0)
+
+
+def _until(look):
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if look():
+                return
+        except StoreError:
+            pass
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
