@@ -17,6 +17,8 @@ from oxmill.store.plan import Plan, Steps, plan
 
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
+_FREED: Final = 100
+"""Added to the code of a settlement after which others of its queue may start."""
 
 
 class RedisSettling:
@@ -62,6 +64,7 @@ class RedisSettling:
                 storable(item.reason, limit) or "",
                 int(item.result is not None),
                 int(error is not None),
+                item.closes or "",
             )
             args += (pack_id(item.id), pack(terms))
             if item.result is not None:
@@ -83,13 +86,22 @@ def _plain(items: Sequence[Settlement]) -> list[Any] | None:
     return args
 
 
-def _rulings(reply: Sequence[Any]) -> list[tuple[int, bytes] | None]:
-    """Code and queue of each job that is there."""
+def _rulings(reply: Sequence[Any]) -> list[tuple[int, Any] | None]:
+    """Code and queue, or queues, of each job that is there."""
     pairs = zip(reply[::2], reply[1::2], strict=True)
     return [(code, queue) if code else None for code, queue in pairs]
 
 
-def _settled(job_id: str, told: tuple[int, bytes]) -> Settled:
-    code, queue = told
-    ruling, state = _RULINGS[code // 10], STATES[code % 10]
-    return Settled(id=job_id, ruling=ruling, state=state, queue=queue.decode() or None)
+def _settled(job_id: str, told: tuple[int, Any]) -> Settled:
+    code, queues = told
+    queue, *gained = queues if isinstance(queues, list) else (queues,)
+    if code > _FREED:
+        gained.append(queue)
+        code -= _FREED
+    return Settled(
+        id=job_id,
+        ruling=_RULINGS[code // 10],
+        state=STATES[code % 10],
+        queue=queue.decode() or None,
+        gained=tuple(dict.fromkeys(each.decode() for each in gained)),
+    )

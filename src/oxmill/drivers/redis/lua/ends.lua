@@ -1,13 +1,10 @@
 -- Shared: attempts end, jobs end, leases lapse.
 -- Guarantee: a job that ends gives its key on, is counted once, and is kept or deleted as its queue
 -- says, in one step.
--- KEYS: SETTINGS, ENDED.
+-- KEYS: ENDED.
 -- ARGV: none.
 -- Result: the functions below.
 local LAPSE = 'lapse'
-local DAY = 86400000000
-local DEFAULT_KEEP = {DAY, 30 * DAY, DAY}
-local keeps = {}
 
 local function finish_attempt(job, outcome, failure)
   local s = job.s
@@ -21,14 +18,17 @@ end
 local function kept(job)
   local s = job.s
   if s[KEEP] >= 0 then return s[KEEP] end
-  local queue = s[QUEUE]
-  if not keeps[queue] then
-    local packed = redis.call('HGET', SETTINGS, queue)
-    keeps[queue] = packed and cmsgpack.unpack(packed) or DEFAULT_KEEP
-  end
-  return keeps[queue][s[STATE] - RUNNING]
+  return groups.settings(s[QUEUE])[s[STATE] - RUNNING]
 end
 
+-- Whether others may start because this job runs no longer.
+local function frees(job)
+  local settings = groups.settings(job.s[QUEUE])
+  if (settings[5] or -1) >= 0 then return true end
+  return groups.of(job) ~= '' and ((settings[8] or -1) >= 0 or settings[11] == 1)
+end
+
+-- Gives the queue in which the heir of its key waits now, if one does.
 local function finish(job, state, reason)
   local s = job.s
   leave(job)
@@ -43,7 +43,7 @@ local function finish(job, state, reason)
     join(job)
     zput(ENDED, job.seq, now + keep)
   end
-  give_back_key(job)
+  return give_back_key(job)
 end
 
 -- Reads as `model.settlement.poison` writes it.
@@ -54,6 +54,7 @@ end
 
 local function lapse(job)
   local s = job.s
+  if frees(job) then gain(s[QUEUE]) end
   s[CRASHES] = s[CRASHES] + 1
   finish_attempt(job, LAPSE)
   tell(LAPSE, text_of(job.id), '', s[WORKER])

@@ -3,8 +3,9 @@
 -- KEYS: those of keys.py.
 -- ARGV: 3 'plain' if all are completions without an error, then per item: id, attempt, nonce, result
 -- after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
--- nonce, outcome, delay, reason, result?, error?}, then the result and the error if there are any.
--- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue.
+-- nonce, outcome, delay, reason, result?, error?, scope it closes}, then the result and the error if any.
+-- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
+-- because of it; queue, or {queue, queue in which a job was freed}.
 make_way()
 local items, ids, at = {}, {}, 4
 while ARGV[3] == 'plain' and at <= #ARGV do
@@ -27,46 +28,64 @@ by_ids(ids)
 
 local function either(a, b) return a ~= '' and a or b end
 
+-- Another try then. In an ordered group the job keeps its place, and the others wait too.
+local function again(job, due)
+  local s, group = job.s, groups.of(job)
+  if groups.ordered(s[QUEUE], group) then
+    gates.close(s[QUEUE], group, due)
+    move(job, WAITING)
+  else
+    line_up(job, due)
+  end
+  s[LEASED] = 0
+end
+
 local function settle(job, terms, result, failure)
   local s, outcome, due = job.s, terms[3], now + terms[4]
   finish_attempt(job, outcome, failure)
   if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
+  if outcome == 'release' and (terms[8] or '') ~= '' then
+    gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
+  end
   if outcome == 'complete' then
     set_result(job, result)
-    finish(job, SUCCEEDED, '')
+    return finish(job, SUCCEEDED, '')
   elseif outcome == 'fail' then
-    finish(job, FAILED, either(terms[5], 'refused'))
+    return finish(job, FAILED, either(terms[5], 'refused'))
   elseif outcome == 'cancel' then
-    finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
+    return finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
   elseif s[CANCEL] == 1 then
-    finish(job, CANCELLED, s[REASON])
+    return finish(job, CANCELLED, s[REASON])
   elseif outcome == 'retry' and s[FAILURES] >= s[MAX_ATTEMPTS] then
-    finish(job, FAILED, 'exhausted')
+    return finish(job, FAILED, 'exhausted')
   elseif outcome == 'release' then
     move(job, WAITING)
     s[LEASED] = 0
   else
-    line_up(job, due)
-    s[LEASED] = 0
+    again(job, due)
   end
 end
 
 local answers = {}
 for _, item in ipairs(items) do
   local job, terms = by_id(item[1]), item[2]
-  local ruling = 1
+  local code, queue = 10, ''
   if not job then
     answers[#answers + 1], answers[#answers + 2] = 0, ''
   else
     local s = job.s
+    queue = s[QUEUE]
     if held_by(job, terms[1], terms[2]) then
-      settle(job, terms, item[3], item[4])
-      ruling = 2
+      local freed = frees(job)
+      local heir = settle(job, terms, item[3], item[4])
+      if freed then gain(queue) end
+      code = freed and 120 or 20
+      queue = heir and {queue, heir} or queue
     elseif s[ATTEMPT] == terms[1] and s[NONCE] == terms[2] and s[MARK] == 1
       and s[OUTCOME] == terms[3] then
-      ruling = 2
+      code = 20
     end
-    answers[#answers + 1], answers[#answers + 2] = ruling * 10 + s[STATE], s[QUEUE]
+    answers[#answers + 1], answers[#answers + 2] = code + s[STATE], queue
   end
 end
 flush()

@@ -19,7 +19,7 @@ local function rebase(queue, left)
     if s[LEASED] - s[LEASE] > now + TOLERANCE then
       if left == 0 then return 0 end
       s[LEASED] = now + s[LEASE]
-      join(load(seq))
+      prolong(load(seq))
       left = left - 1
     end
   end
@@ -37,17 +37,15 @@ if #ahead > 0 then flush() end
 
 local ripe = redis.call('ZRANGEBYSCORE', MOMENTS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
 local counts = ripen(ripe, limit)
-local rules = redis.call('HGETALL', RULES)
-for i = 1, #rules, 2 do
-  local expires = cmsgpack.unpack(rules[i + 1])[1]
-  if expires >= 0 and expires <= now then
-    hput(RULES, rules[i], false)
-    gain((string.gsub(rules[i], '^[^:]*:[^:]*:', '')))
-  end
-end
+local over = redis.call('ZRANGEBYSCORE', ENDINGS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
+for _, field in ipairs(over) do ruling.put(field, false) end
 flush()
+if #over > 0 then ruling.flag() end
 set_moments(ripe)
-if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0) then counts[5] = 1 end
+if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0)
+  or #over == QUEUES_AT_ONCE then
+  counts[5] = 1
+end
 ring()
 counts[6], counts[7] = gained, ended
 return counts
