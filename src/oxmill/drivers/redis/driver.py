@@ -10,8 +10,8 @@ import msgspec
 from oxmill.drivers.redis.address import parse
 from oxmill.drivers.redis.claiming import RedisClaiming
 from oxmill.drivers.redis.doorbell import RedisDoorbell
-from oxmill.drivers.redis.enqueueing import RedisEnqueueing
 from oxmill.drivers.redis.findings import Mode, mode_of
+from oxmill.drivers.redis.flow_enqueueing import RedisFlowEnqueueing
 from oxmill.drivers.redis.housekeeping import RedisHousekeeping
 from oxmill.drivers.redis.inspecting import RedisInspecting
 from oxmill.drivers.redis.installing import RedisInstalling
@@ -82,7 +82,7 @@ def open_redis(  # noqa: PLR0913 - options of one call
 
 
 def _able(mode: Mode, clock: Callable[[], Micros] | None) -> Capability:
-    able = Capability.MANY_PROCESSES | Capability.DOORBELL
+    able = Capability.MANY_PROCESSES | Capability.DOORBELL | Capability.FLOWS
     if mode == "durable":
         able |= Capability.DURABLE
     return able if clock is None else able | Capability.VIRTUAL_TIME
@@ -100,7 +100,7 @@ def _assembled(
         url=shown,
         capabilities=space.able,
         installing=installing,
-        enqueueing=RedisEnqueueing(space),
+        enqueueing=RedisFlowEnqueueing(space),
         claiming=RedisClaiming(space),
         settling=RedisSettling(space),
         scheduling=RedisScheduling(space),

@@ -3,7 +3,7 @@
 -- KEYS: those of keys.py.
 -- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
 -- Result: {now, next moment or 0, job…}; a job is its record, or {record, payload, progress} where
--- these stand aside.
+-- these stand aside; of a flow {record, payload, progress, joined, fields read…}.
 make_way()
 local queues = {unpack(ARGV, 8)}
 local limit = tonumber(ARGV[6])

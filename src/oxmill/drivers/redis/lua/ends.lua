@@ -36,8 +36,12 @@ local function finish(job, state, reason)
   tally(ever_of(s), 1)
   ended[#ended + 1] = job.id
   if state == FAILED then tell('failed', text_of(job.id), '', reason) end
-  local keep = kept(job)
-  if keep == 0 then
+  local keep = s[FLOW] ~= '' and -1 or kept(job)
+  if keep < 0 then
+    -- Kept as long as its flow.
+    join(job)
+    kin.ended(job)
+  elseif keep == 0 then
     erase(job)
   else
     join(job)

@@ -19,6 +19,13 @@ local function closed_of(queues)
   return closed
 end
 
+-- What a job reads of its flow's state, in the order of its fields.
+local function fields_read(s)
+  local names = {}
+  for name in string.gmatch(string.sub(s[READS], 2), '[^\31]+') do names[#names + 1] = name end
+  return #names > 0 and hmget(ROOT .. ':state:' .. s[FLOW], names) or names
+end
+
 local function grant(chosen)
   local lease, worker, nonce = tonumber(ARGV[3]), ARGV[4], ARGV[5]
   local leased = {}
@@ -34,7 +41,11 @@ local function grant(chosen)
     if s[UNTIL] == STARTED and s[KEY] ~= '' then let_key_go(job) end
     local blob, payload, progress = written(job), false, false
     if s[ASIDE] ~= '' then payload, progress = aside(job, 'p'), aside(job, 'g') end
-    leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    if s[FLOW] ~= '' then
+      leased[i] = {blob, payload, progress, aside(job, 'j'), unpack(fields_read(s))}
+    else
+      leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    end
   end
   return leased
 end

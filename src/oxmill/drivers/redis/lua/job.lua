@@ -10,8 +10,9 @@ local UNTIL, WITHIN, ASIDE, PLACE, ATTEMPT = 11, 12, 13, 14, 15
 local FAILURES, CRASHES, NONCE, WORKER, CLAIMED = 16, 17, 18, 19, 20
 local LEASE, LEASED, FINISHED, OUTCOME, MARK = 21, 22, 23, 24, 25
 local ERROR_OF, ENDED_AT, REASON, CANCEL = 26, 27, 28, 29
+local FLOW, READS, RESUME = 30, 33, 34 -- between them parent and stage, then the wait of a held job
 local BLANK = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 0, 0, 0, '', '', 0, 0, 0, 0, '', 0,
-  0, 0, '', 0}
+  0, 0, '', 0, '', '', '', '', '', ''}
 local HELD, SCHEDULED, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED = 1, 2, 3, 4, 5, 6, 7
 -- What a standing lacks reads as its default; a write beyond its end fills the gap, so that it stays
 -- an array and may be packed as it is.
@@ -95,7 +96,8 @@ local function by_id(id)
 end
 
 -- What few jobs have, or what is big, stands aside under the job's number and a letter: p payload,
--- r result, e error, g progress. The letter f only says that the job has indexed fields.
+-- r result, e error, g progress, a what it is after, j what it has joined. The letter f only says that
+-- the job has indexed fields.
 local function set_aside(job, letter, value)
   local letters = job.s[ASIDE]
   if letters == '' and not value then return end

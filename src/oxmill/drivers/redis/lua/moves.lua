@@ -38,6 +38,11 @@ do
   leases_of, expiring_of = by_queue('leases'), by_queue('expiring')
 end
 
+-- How many jobs of a flow are in this state.
+local function count_in_flow(s, change)
+  if s[FLOW] ~= '' then tally('flow:' .. s[STATE] .. ':' .. s[FLOW], change) end
+end
+
 local function field_of(name, value) return ROOT .. ':field:' .. name .. '=' .. value end
 local function seq_of(member) return string.sub(member, -NUMBER_SIZE) end
 
@@ -67,6 +72,7 @@ local function leave(job)
     if state > RUNNING then zput(ENDED, job.seq, false) end
   end
   if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
+  count_in_flow(s, -1)
 end
 
 local function join(job)
@@ -90,6 +96,7 @@ local function join(job)
     zput(expiring_of(queue), job.seq, s[EXPIRES])
     soon(queue, s[EXPIRES])
   end
+  count_in_flow(s, 1)
   save(job)
 end
 
@@ -113,6 +120,8 @@ local function page_of(seq) return math.floor(struct.unpack(NUMBER, seq) / PAGE)
 local function index(job, present)
   local page = page_of(job.seq)
   pages[page] = (pages[page] or 0) + (present and 1 or -1)
+  local flow = job.s[FLOW]
+  if flow ~= '' then zput(ROOT .. ':members:' .. flow, job.seq, present and 0) end
 end
 
 local function index_fields(job, present)

@@ -1,13 +1,16 @@
 -- Guarantee: each item is judged by its token alone; what it changes (state, result, key, successor,
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
--- ARGV: 3 'plain' if all are completions without an error, then per item: id, attempt, nonce, result
+-- ARGV: 3 the bound of ripples, after a p if all are completions without an error or a step; then per item: id, attempt, nonce, result
 -- after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
--- nonce, outcome, delay, reason, result?, error?}, then the result and the error if there are any.
--- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue.
+-- nonce, outcome, delay, reason, result?, error?, '', step?}, then the result and the error if there are
+-- any, and what it does to its flow as in steps.lua.
+-- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue; the last one names with its queue
+-- those in which jobs wait because of flows.
 make_way()
 local items, ids, at = {}, {}, 4
-while ARGV[3] == 'plain' and at <= #ARGV do
+local bound = tonumber(string.match(ARGV[3], '%d+'))
+while string.byte(ARGV[3]) == 112 and at <= #ARGV do
   local result = ARGV[at + 3]
   local first = string.sub(result, 1, 1)
   result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
@@ -21,17 +24,23 @@ while at <= #ARGV do
   at = at + 2
   if terms[6] == 1 then item[3] = ARGV[at]; at = at + 1 end
   if terms[7] == 1 then item[4] = ARGV[at]; at = at + 1 end
+  if terms[9] == 1 then item[5], at = kin.read_step(at) end
   items[#items + 1], ids[#ids + 1] = item, item[1]
 end
 by_ids(ids)
 
 local function either(a, b) return a ~= '' and a or b end
 
-local function settle(job, terms, result, failure)
+local function settle(job, terms, result, failure, step)
   local s, outcome, due = job.s, terms[3], now + terms[4]
   finish_attempt(job, outcome, failure)
   if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
-  if outcome == 'complete' then
+  local goes_on = step and step.resume ~= ''
+  if step and not (goes_on and s[CANCEL] == 1) then
+    kin.step(job, step)
+    if s[STATE] ~= RUNNING then return end
+  end
+  if outcome == 'complete' and not goes_on then
     set_result(job, result)
     finish(job, SUCCEEDED, '')
   elseif outcome == 'fail' then
@@ -60,7 +69,7 @@ for _, item in ipairs(items) do
   else
     local s = job.s
     if held_by(job, terms[1], terms[2]) then
-      settle(job, terms, item[3], item[4])
+      settle(job, terms, item[3], item[4], item[5])
       ruling = 2
     elseif s[ATTEMPT] == terms[1] and s[NONCE] == terms[2] and s[MARK] == 1
       and s[OUTCOME] == terms[3] then
@@ -69,6 +78,9 @@ for _, item in ipairs(items) do
     answers[#answers + 1], answers[#answers + 2] = ruling * 10 + s[STATE], s[QUEUE]
   end
 end
+kin.ripple(bound)
+local names = kin.gained()
+if #names > 0 then answers[#answers] = {answers[#answers], unpack(names)} end
 flush()
 ring()
 return answers

@@ -104,7 +104,7 @@ local function make_way()
   redis.call('HDEL', ROOT, '-')
 end
 
-local flush, flush_jobs
+local flush, flush_jobs, flush_flows
 do
   local function write_hash(key, fields)
     local puts, drops = {}, {}
@@ -159,6 +159,7 @@ do
 
   flush = function()
     if flush_jobs then flush_jobs() end
+    if flush_flows then flush_flows() end
     if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
     for key, fields in pairs(hashes) do write_hash(key, fields) end
     for key, members in pairs(zsets) do write_zset(key, members) end
