@@ -76,29 +76,27 @@ def _edge_of(reply: Any, found: Found) -> int:
 
 
 def _page(found: Sequence[Found], edges: list[int], limit: int, now: int) -> Flows:
-    """The newest of what all shards have found."""
-    ranked = sorted(
-        (
-            (info.started_at, number, -shard, info)
-            for shard, some in enumerate(found)
-            for number, info in some
-        ),
-        key=lambda each: each[:3],
-        reverse=True,
-    )
-    taken, left = ranked[:limit], ranked[limit:]
-    items = tuple(info for *_, info in taken)
-    if not left and all(edge == _BOTTOM for edge in edges):
-        return Flows(items=items, now=now)
-    return Flows(items=items, now=now, next=_MARK.join(map(str, _positions(left, edges))))
-
-
-def _positions(left: Sequence[Any], edges: list[int]) -> list[int]:
-    """Each shard goes on below the last that is on the page, or where its look stopped."""
-    positions = list(edges)
-    for _, number, shard, _ in reversed(left):
-        positions[-shard] = number + 1
-    return positions
+    """The newest of what all shards have found; each shard keeps its own order."""
+    items: list[FlowInfo] = []
+    taken = [0] * len(found)
+    while len(items) < limit:
+        heads = [
+            (some[at][1].started_at, some[at][0], -shard)
+            for shard, (some, at) in enumerate(zip(found, taken, strict=True))
+            if at < len(some)
+        ]
+        if not heads:
+            break
+        shard = -max(heads)[2]
+        items.append(found[shard][taken[shard]][1])
+        taken[shard] += 1
+    positions = [
+        some[at][0] + 1 if at < len(some) else edge
+        for some, at, edge in zip(found, taken, edges, strict=True)
+    ]
+    if all(position == _BOTTOM for position in positions):
+        return Flows(items=tuple(items), now=now)
+    return Flows(items=tuple(items), now=now, next=_MARK.join(map(str, positions)))
 
 
 def _told(each: Sequence[Any]) -> tuple[int, FlowInfo]:

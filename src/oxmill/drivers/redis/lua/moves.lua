@@ -75,6 +75,16 @@ local function leave(job)
   count_in_flow(s, -1)
 end
 
+-- The lease of a running job lasts until another moment.
+local function prolong(job)
+  local s = job.s
+  local queue, start = s[QUEUE], s[LEASED] - s[LEASE]
+  zput(leases_of(queue), job.seq, s[LEASED])
+  soon(queue, s[LEASED])
+  if not granted[queue] or granted[queue] < start then granted[queue] = start end
+  save(job)
+end
+
 local function join(job)
   local s = job.s
   local state, queue = s[STATE], s[QUEUE]
@@ -85,10 +95,7 @@ local function join(job)
     zput(due_of(queue), job.seq, due_at(job))
     soon(queue, due_at(job))
   elseif state == RUNNING then
-    zput(leases_of(queue), job.seq, s[LEASED])
-    soon(queue, s[LEASED])
-    local start = s[LEASED] - s[LEASE]
-    if not granted[queue] or granted[queue] < start then granted[queue] = start end
+    prolong(job)
   else
     tally(now_of(s), 1)
   end

@@ -12,7 +12,7 @@ for i = 4, #ARGV, 5 do
   if job and held_by(job, tonumber(ARGV[i + 1]), ARGV[i + 2]) then
     job.s[LEASE], job.s[LEASED] = lease, now + lease
     if ARGV[i + 3] == '1' then set_aside(job, 'g', ARGV[i + 4]) end
-    join(job)
+    prolong(job)
     answers[#answers + 1] = job.s[CANCEL] == 1 and 2 or 1
   else
     answers[#answers + 1] = 0

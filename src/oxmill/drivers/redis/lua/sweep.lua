@@ -20,7 +20,7 @@ local function rebase(queue, left)
     if s[LEASED] - s[LEASE] > now + TOLERANCE then
       if left == 0 then return 0 end
       s[LEASED] = now + s[LEASE]
-      join(load(seq))
+      prolong(load(seq))
       left = left - 1
     end
   end
