@@ -21,8 +21,10 @@ from oxmill.model.info import (
 from oxmill.model.job import Job as Record
 from oxmill.model.query import Find, Get, Page
 from oxmill.queue.client import Client
+from oxmill.queue.explaining import situation_of
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, as_filter
+from oxmill.rules.explain import Explanation, explain
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 
@@ -42,6 +44,15 @@ class Looking:
     async def aget(self, job_id: str) -> Record:
         """The same without blocking the event loop."""
         return await self._client.awaiting(lambda driver: _get(driver, job_id))
+
+    def explain(self, job_id: str) -> Explanation:
+        """Why a job is where it is: every gate before it with its numbers, and when it can run, if
+        that is known; else `JobNotFound`."""
+        return explain(self._client.blocking("aexplain", lambda d: situation_of(d, job_id)))
+
+    async def aexplain(self, job_id: str) -> Explanation:
+        """The same without blocking the event loop."""
+        return explain(await self._client.awaiting(lambda d: situation_of(d, job_id)))
 
     def jobs(self, **where: Unpack[Where]) -> Iterator[Record]:
         """All jobs that meet the conditions, newest first, fetched page by page."""

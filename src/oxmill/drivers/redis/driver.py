@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from oxmill.drivers.redis.address import parse
+from oxmill.drivers.redis.borrowing import RedisBorrowing
 from oxmill.drivers.redis.claiming import RedisClaiming
 from oxmill.drivers.redis.doorbell import RedisDoorbell
 from oxmill.drivers.redis.findings import Mode, mode_of
@@ -110,6 +111,7 @@ def _assembled(
         transport=transport,
         doorbell=bells,
         bounds=space.bounds,
+        borrowing=RedisBorrowing(space, transport, installing),
     )
 
 
