@@ -176,8 +176,8 @@ kin.parts[#kin.parts + 1] = function()
 
   -- Go on with what was left, then with what this script has set off, up to the limit. Whether there is more.
   function kin.sweep_ripples(limit)
-    local ripples, more = {}, false
-    for _, entry in ipairs(kin.range(RIPPLES, 0, math.huge, limit + 1)) do
+    local ripples, entries = {}, kin.range(RIPPLES, 0, math.huge, limit + 1)
+    for _, entry in ipairs(entries) do
       zput(RIPPLES, entry[1], false)
       local each = read(entry[1], entry[2])
       if each[2] then ripples[#ripples + 1] = each end
@@ -186,7 +186,7 @@ kin.parts[#kin.parts + 1] = function()
     for i = #kin.fresh, 1, -1 do kin.fresh[i] = nil end
     local first = run(ripples, limit)
     leave_for_sweeps(ripples, first)
-    return first <= #ripples
+    return first <= #ripples or redis.call('ZCARD', RIPPLES) > #entries
   end
 
   -- A job that is driven again ends once more: who has not learnt of its last end waits for the next one.
