@@ -31,6 +31,7 @@ RELATING = {
     "test_flowing_a_flow_with_a_taken_id_leaves_no_trace",
     "test_flowing_flows_come_page_by_page",
     "test_following_a_freed_successor_joins_the_end_of_the_line",
+    "test_grouping_without_ageing_priority_alone_counts",
     "test_housekeeping_a_sweep_is_bounded_and_says_whether_more_is_left",
     "test_housekeeping_swept_jobs_line_up_by_due_time",
     "test_inspecting_each_attribute_can_be_asked_for",

@@ -70,7 +70,7 @@ def open_redis(  # noqa: PLR0913 - options of one call
         namespace=name,
         shards=parts,
         bounds=bounds,
-        able=_able(promised, clock),
+        able=_able(promised, parts, clock),
         channel=channel.encode() if doorbell else b"",
         clock=clock,
     )
@@ -82,8 +82,11 @@ def open_redis(  # noqa: PLR0913 - options of one call
     )
 
 
-def _able(mode: Mode, clock: Callable[[], Micros] | None) -> Capability:
+def _able(mode: Mode, shards: int, clock: Callable[[], Micros] | None) -> Capability:
+    """Limits and turns are exact over all workers only where one script sees all jobs."""
     able = Capability.MANY_PROCESSES | Capability.DOORBELL | Capability.FLOWS
+    if shards == 1:
+        able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode == "durable":
         able |= Capability.DURABLE
     return able if clock is None else able | Capability.VIRTUAL_TIME

@@ -8,7 +8,8 @@ ever sees half a shard.
 
 The sets of a queue and of a field value (`NAMED`) cannot be known before a script has looked at the
 jobs, so scripts name them themselves, after `root` and so in its slot; they touch no other key. Tests
-compare every key that is there with these tables, on a cluster, which refuses to leave the slot.
+compare every key that is there with these tables, on a cluster, which refuses to leave the slot. `␟`
+is the byte 31: no name holds it, so it parts any two of them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,13 @@ FIXED: Final = (
     Key("ended", "zset", "ended jobs by the end of their retention", "ends"),
     Key("uniques", "hash", "unique key → holder, live, held until, successor", "unique"),
     Key("holds", "zset", "unique keys that outlive their job, by their end", "unique"),
-    Key("rules", "hash", "kind:scope:target → expiry, time set, rule", "put_rules"),
-    Key("settings", "hash", "queue → retention, settings", "put_settings"),
+    Key(
+        "rules", "hash", "kind:scope:target → rule; flags: scoped, grouped, gated", "ruling, groups"
+    ),
+    Key("endings", "zset", "rules that expire or are not on queues, by their end", "ruling"),
+    Key("covers", "zset", "rules on tasks and fields, by their end", "ruling"),
+    Key("meters", "zset", "rates and closed gates, by the moment until which", "gates"),
+    Key("settings", "hash", "queue → retention, settings, limits", "put_settings"),
     Key("schedules", "hash", "name → paused, ticks, last job, error, schedule", "put_schedules"),
     Key("workers", "hash", "worker → started, beat, what it says about itself", "beat"),
     Key("beats", "zset", "workers by the moment from which they are stale", "beat"),
@@ -63,6 +69,16 @@ FIXED: Final = (
 
 NAMED: Final = (
     Key("line:QUEUE", "zset", "waiting jobs by priority, then place and arrival", "moves"),
+    Key("lane:QUEUE␟GROUP", "zset", "the same of one group", "moves"),
+    Key("aside:QUEUE␟RULE", "zset", "the same of jobs set aside behind a rule", "turns"),
+    Key("gates:QUEUE", "zset", "rules with jobs aside, by the moment they may open", "turns"),
+    Key("stalled:QUEUE␟RULE", "zset", "groups whose ordered lanes wait for a rule", "turns"),
+    Key(
+        "groups:QUEUE", "hash", "group → running jobs, its lanes: priority, turn, served", "groups"
+    ),
+    Key("lanes:QUEUE", "zset", "open lanes by priority, then turn, group and priority", "groups"),
+    Key("parked:QUEUE␟SET", "zset", "closed lanes, the same; two sets take turns", "groups"),
+    Key("opens:QUEUE", "zset", "groups of closed lanes by the moment they may open", "groups"),
     Key("due:QUEUE", "zset", "scheduled jobs by due time", "moves"),
     Key("leases:QUEUE", "zset", "running jobs by the end of their lease", "moves"),
     Key("expiring:QUEUE", "zset", "jobs never claimed by the moment they expire", "moves"),

@@ -19,6 +19,8 @@ from oxmill.store.plan import Plan, Steps, plan
 
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
+_FREED: Final = 100
+"""Added to the code of a settlement after which others of its queue may start."""
 
 
 class RedisSettling:
@@ -64,7 +66,7 @@ class RedisSettling:
                 storable(item.reason, limit) or "",
                 int(item.result is not None),
                 int(error is not None),
-                "",
+                item.closes or "",
                 int(item.flow is not None),
             )
             args += (pack_id(item.id), pack(terms))
@@ -107,6 +109,9 @@ def _rulings(reply: Sequence[Any]) -> list[tuple[int, Any] | None]:
 def _settled(job_id: str, told: tuple[int, Any]) -> Settled:
     code, queues = told
     queue, *gained = queues if isinstance(queues, list) else (queues,)
+    if code > _FREED:
+        gained.append(queue)
+        code -= _FREED
     return Settled(
         id=job_id,
         ruling=_RULINGS[code // 10],

@@ -5,7 +5,7 @@
 -- ARGV: none.
 -- Result: `kin.start_afresh`.
 kin.parts[#kin.parts + 1] = function()
-  local STAGE, WAIT = 32, 35
+  local STAGE, RESUME, WAIT = 32, 34, 35
 
   local function in_its_flow(job)
     local s = job.s

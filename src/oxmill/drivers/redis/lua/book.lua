@@ -6,7 +6,7 @@
 kin.parts[#kin.parts + 1] = function()
   local flows, stages, downs = {}, {}, {}
   local changed_flows, changed_stages, changed_downs, doomed = {}, {}, {}, {}
-  local FLOW_DAY = 86400000000
+  local READS, FLOW_DAY = 33, 86400000000
 
   local function fetch(cache, key, name, parse_one)
     local found = cache[name]
@@ -83,6 +83,13 @@ kin.parts[#kin.parts + 1] = function()
     kin.change_flow(f)
     kin.merge(id, values)
     return f
+  end
+
+  -- What a job reads of its flow's state, in the order of its fields.
+  function kin.fields_read(s)
+    local names = {}
+    for name in string.gmatch(string.sub(s[READS], 2), '[^\31]+') do names[#names + 1] = name end
+    return #names > 0 and hmget(state_of(s[FLOW]), names) or names
   end
 
   function kin.publish_flow(f)

@@ -54,7 +54,7 @@ end
 
 local judge
 do
-  local REPLACED, RAISE, RERUN = 3, 1, 3
+  local REPLACED, RAISE, RERUN, RESUME = 3, 1, 3, 34
 
   local function answer(verdict, job, asked)
     local code = verdict * 10 + (job and job.s[STATE] or 0)

@@ -12,6 +12,11 @@ setmetatable(kin, {__index = function(_, name)
   return kin[name]
 end})
 
+-- How many jobs of a flow are in this state.
+function kin.count(s, change)
+  if s[FLOW] ~= '' then tally('flow:' .. s[STATE] .. ':' .. s[FLOW], change) end
+end
+
 -- Done last by every script that may have ended a job.
 function kin.ripple(bound)
   if #kin.fresh > 0 then kin.ripple_on(bound) end

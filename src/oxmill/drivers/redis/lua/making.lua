@@ -5,7 +5,7 @@
 -- ARGV: none.
 -- Result: `kin.create`, `kin.stage_again`, `kin.children_in`, `kin.publish`.
 kin.parts[#kin.parts + 1] = function()
-  local PARENT, STAGE = 31, 32
+  local PARENT, STAGE, READS = 31, 32, 33
 
   local function add_child(stage, id)
     stage.count = stage.count + 1

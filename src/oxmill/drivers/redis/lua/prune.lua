@@ -1,11 +1,11 @@
 -- Guarantee: ended jobs past their retention go, oldest first, with all that belongs to them, then flows
--- past theirs, then stages that nobody published; so do
--- unique keys that nothing holds any more, and events older than 30 days.
--- KEYS: ENDED, HOLDS, UNIQUES, EVENTS and those of a job.
+-- past theirs, then stages that nobody published; so do unique keys that nothing holds any more, events
+-- older than 30 days, and meters that are full.
+-- KEYS: ENDED, HOLDS, UNIQUES, EVENTS, METERS, RETIRED, ABANDONED and those of a job.
 -- ARGV: 3 limit, 4 bound of ripples.
 -- Result: {jobs gone, 1 if there are more}.
 make_way()
-local EVENT_AGE = 30 * 86400000000
+local EVENT_AGE, FULL_FOR = 30 * 86400000000, 60000000
 local limit = tonumber(ARGV[3])
 local seqs = redis.call('ZRANGEBYSCORE', ENDED, '-inf', now, 'LIMIT', 0, limit + 1)
 local more, gone = #seqs > limit, math.min(#seqs, limit)
@@ -23,6 +23,9 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', HOLDS, '-inf', now, 'LIMIT', 0,
   local claimant = claimant_of(key)
   if claimant and not taken(claimant) then put_claimant(key, false) end
   zput(HOLDS, key, false)
+end
+for _, meter in ipairs(redis.call('ZRANGEBYSCORE', METERS, '-inf', now - FULL_FOR, 'LIMIT', 0, limit)) do
+  zput(METERS, meter, false)
 end
 flush()
 ring()

@@ -5,7 +5,7 @@
 -- ARGV: none.
 -- Result: `kin.read_step`, `kin.step`.
 kin.parts[#kin.parts + 1] = function()
-  local STAGE = 32
+  local STAGE, RESUME = 32, 34
 
   -- ARGV: {resume, publish, fields merged, next steps, children} in msgpack, the join as in edges.lua, then
   -- the fields and their values in turn, then the jobs as in intake.lua.
@@ -25,7 +25,7 @@ kin.parts[#kin.parts + 1] = function()
     local id = text_of(job.id)
     kin.flow_of(id, about(job)[1], -1, {}, {})
     job.s[FLOW] = id
-    count_in_flow(job.s, 1)
+    kin.count(job.s, 1)
     zput(ROOT .. ':members:' .. id, job.seq, 0)
     kin.enter(job)
   end

@@ -49,21 +49,19 @@ if #ahead > 0 then flush() end
 
 local ripe = redis.call('ZRANGEBYSCORE', MOMENTS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
 local counts = ripen(ripe, limit)
-local rules = redis.call('HGETALL', RULES)
-for i = 1, #rules, 2 do
-  local expires = cmsgpack.unpack(rules[i + 1])[1]
-  if expires >= 0 and expires <= now then
-    hput(RULES, rules[i], false)
-    gain((string.gsub(rules[i], '^[^:]*:[^:]*:', '')))
-  end
-end
+local over = redis.call('ZRANGEBYSCORE', ENDINGS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
+for _, field in ipairs(over) do ruling.put(field, false) end
 flush()
+if #over > 0 then ruling.flag() end
 set_moments(ripe)
 local late = see_to_late(limit)
 local rippling = (#kin.fresh > 0 or redis.call('ZCARD', RIPPLES) > 0) and kin.sweep_ripples(limit)
 flush()
 if late or rippling then counts[5] = 1 end
-if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0) then counts[5] = 1 end
+if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0)
+  or #over == QUEUES_AT_ONCE then
+  counts[5] = 1
+end
 ring()
 counts[6], counts[7] = gained, ended
 return counts
