@@ -79,7 +79,7 @@ def a_lane_goes_with_its_last_job(right):
         right(self, record)
         key = (record.priority, record.group)
         if self.has(record.queue, key) and not self.ids(record.queue, key):
-            self.make(record.queue, key, 1 << 59)
+            self._make(record.queue, key, 1 << 59)
 
     return wrong
 

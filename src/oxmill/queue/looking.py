@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, TypeVar, Unpack
 
 from msgspec.structs import replace
@@ -62,14 +62,15 @@ class Looking:
         """The same without blocking the event loop: `async for job in app.ajobs(...)`."""
         return self._apages(Find(filter=as_filter(**where), limit=_PAGE))
 
-    def queues(self, *names: str) -> tuple[QueueInfo, ...]:
-        """Counts, rules and settings of these queues, or of all."""
-        request = ListQueues(queues=names)
+    def queues(self, *names: str, groups: Sequence[str] = ()) -> tuple[QueueInfo, ...]:
+        """Counts, rules and settings of these queues, or of all; and what the limits of each, and
+        of these groups in it, leave now (`gates`), if groups are named."""
+        request = ListQueues(queues=names, groups=tuple(groups))
         return self._client.blocking("aqueues", lambda driver: _queues(driver, request))
 
-    async def aqueues(self, *names: str) -> tuple[QueueInfo, ...]:
+    async def aqueues(self, *names: str, groups: Sequence[str] = ()) -> tuple[QueueInfo, ...]:
         """The same without blocking the event loop."""
-        request = ListQueues(queues=names)
+        request = ListQueues(queues=names, groups=tuple(groups))
         return await self._client.awaiting(lambda driver: _queues(driver, request))
 
     def workers(self) -> tuple[WorkerInfo, ...]:

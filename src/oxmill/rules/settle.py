@@ -62,7 +62,15 @@ def raised(job: LeasedJob, error: BaseException, policy: Retry, chance: float) -
 
 
 def signalled(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
-    """The task said itself how its run ends, by raising or by returning a signal."""
+    """The task said itself how its run ends, by raising or by returning a signal. One that makes no
+    sense, such as a delay of "soon", fails the job for good and says why."""
+    try:
+        return _meant(job, signal, policy, chance)
+    except Exception as error:  # noqa: BLE001 - a run without a conclusion would hold its slot for ever
+        return refused(job, error)
+
+
+def _meant(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
     match signal:
         case Snooze():
             return snoozed(job, micros(signal.delay))

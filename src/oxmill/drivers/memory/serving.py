@@ -45,7 +45,8 @@ class Serving:
 
     def choose(self, limit: int, grant: Callable[[Record], None]) -> list[Record]:
         """Grant up to this many jobs, one after the other, each the best that may start."""
-        self._make_plain_lanes()
+        for queue in self._gated:
+            self._world.lanes.make_plain(queue)
         chosen: list[Record] = []
         while len(chosen) < limit:
             heads = [head for queue in self._queues if (head := self._next(queue)) is not None]
@@ -76,13 +77,6 @@ class Serving:
                 yield from [now] if gate is None or gate.room else moments([gate])
 
     # --- lanes ------------------------------------------------------------------------------------
-
-    def _make_plain_lanes(self) -> None:
-        lanes = self._world.lanes
-        for queue in self._gated:
-            for key, place in list(lanes.heads(queue)):
-                if not lanes.has(queue, key):
-                    lanes.make(queue, key, place)
 
     def _next(self, queue: str) -> Record | None:
         """The job of this queue that comes next, if one may start."""
