@@ -20,8 +20,8 @@ for _, job in ipairs(found) do
   end
 end
 local cancelled = {unpack(ended)}
-kin.ripple(tonumber(ARGV[8]))
 if #found > 0 then tell('cancel', 'jobs', ARGV[7], tostring(#found)) end
+kin.ripple(tonumber(ARGV[8]))
 flush()
 ring()
 return {more and 1 or 0, edge, cancelled, gained, asked}

@@ -54,7 +54,7 @@ end
 
 local judge
 do
-  local REPLACED, RAISE, RERUN, RESUME = 3, 1, 3, 34
+  local REPLACED, RAISE, RERUN = 3, 1, 3
 
   local function answer(verdict, job, asked)
     local code = verdict * 10 + (job and job.s[STATE] or 0)
@@ -109,8 +109,8 @@ do
     if mode == SKIP or not holder or holder.s[STATE] > RUNNING then
       return answer(DUPLICATE, holder, id)
     end
-    -- A job with children has started.
-    if holder.s[STATE] == RUNNING or holder.s[RESUME] ~= '' then return follow(new, claimant) end
+    -- A job that has begun a flow has started.
+    if holder.s[STATE] == RUNNING or holder.s[FLOW] ~= '' then return follow(new, claimant) end
     if mode == RERUN then return answer(DUPLICATE, holder, id) end
     replace(holder, new)
     claimant[HELD_UNTIL] = new.t[12] >= 0 and now + new.t[12] or -1

@@ -11,9 +11,9 @@ for _, job in ipairs(found) do
   if job.s[FLOW] ~= '' then kin.forget(job) else remove(job) end
   forget_key(job)
 end
-kin.ripple(tonumber(ARGV[7]))
 for _, job in ipairs(found) do ended[#ended + 1] = job.id end
 if #found > 0 then tell('purge', 'jobs', ARGV[6], tostring(#found)) end
+kin.ripple(tonumber(ARGV[7]))
 flush()
 ring()
 return {more and 1 or 0, edge, ids_of(found), gained, {}}

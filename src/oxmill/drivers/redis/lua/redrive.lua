@@ -31,8 +31,8 @@ for _, job in ipairs(found) do
     driven[#driven + 1] = job
   end
 end
-kin.ripple(tonumber(ARGV[7]))
 if #driven > 0 then tell('redrive', 'jobs', ARGV[6], tostring(#driven)) end
+kin.ripple(tonumber(ARGV[7]))
 flush()
 ring()
 return {more and 1 or 0, edge, ids_of(driven), gained, {}}

@@ -52,10 +52,7 @@ local function settle(job, terms, result, failure, step)
     gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
   end
   local goes_on = step and step.resume ~= ''
-  if step and not (goes_on and s[CANCEL] == 1) then
-    kin.step(job, step)
-    if s[STATE] ~= RUNNING then return end
-  end
+  if step and not (goes_on and s[CANCEL] == 1) then return nil, true end
   if outcome == 'complete' and not goes_on then
     set_result(job, result)
     return finish(job, SUCCEEDED, '')
@@ -75,9 +72,28 @@ local function settle(job, terms, result, failure, step)
   end
 end
 
-local answers = {}
+local answers, stepping, seen = {}, {}, {}
+
+-- What the jobs do to their flows, after all else; until then they run on paper.
+local function take_steps()
+  for _, each in ipairs(stepping) do
+    local job, item = each.job, each.item
+    kin.step(job, item[5])
+    if job.s[STATE] == RUNNING then
+      set_result(job, item[3])
+      local heir = finish(job, SUCCEEDED, '')
+      if heir then kin.filled[heir] = true end
+    end
+    answers[each.at] = answers[each.at] - RUNNING + job.s[STATE]
+  end
+  stepping, seen = {}, {}
+end
+
 for _, item in ipairs(items) do
   local job, terms = by_id(item[1]), item[2]
+  -- A job that comes again sees all that was asked before.
+  if seen[item[1]] then take_steps() end
+  seen[item[1]] = true
   local code, queue = 10, ''
   if not job then
     answers[#answers + 1], answers[#answers + 2] = 0, ''
@@ -86,7 +102,8 @@ for _, item in ipairs(items) do
     queue = s[QUEUE]
     if held_by(job, terms[1], terms[2]) then
       local freed = frees(job)
-      local heir = settle(job, terms, item[3], item[4], item[5])
+      local heir, steps = settle(job, terms, item[3], item[4], item[5])
+      if steps then stepping[#stepping + 1] = {job = job, item = item, at = #answers + 1} end
       if freed then gain(queue) end
       code = freed and 120 or 20
       queue = heir and {queue, heir} or queue
@@ -97,6 +114,7 @@ for _, item in ipairs(items) do
     answers[#answers + 1], answers[#answers + 2] = code + s[STATE], queue
   end
 end
+take_steps()
 kin.ripple(bound)
 local names, last = kin.gained(), answers[#answers]
 if #names > 0 then
