@@ -1,29 +1,28 @@
-"""Random flows run to their end on MariaDB: every join fires once and in time, and nothing hangs."""
+"""Stories of flows on MariaDB."""
 
-from hypothesis import HealthCheck, Phase, given, settings
-from private_mysql import shared_server
+import pytest
+from private_mysql import Server, shared_server
 
-from oxmill.drivers.mysql.driver import open_mysql
-from oxmill.store.roles.installing import Migrate
-from oxmill.testing.clock import VirtualClock
-from oxmill.testing.face import Face, Hand
-from oxmill.testing.flow_stories import stories, tell
+from flow_cases import FlowCases, _able, survives
+from oxmill import App
+
+__all__ = ["_able"]
 
 
-@settings(
-    max_examples=15,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-@given(story=stories())
-def test_every_flow_ends_as_its_joins_say(story):
-    clock = VirtualClock()
-    hand = Hand(open_mysql(shared_server().emptied(), clock=clock), Face.BLOCKING)
+@pytest.fixture
+def app():
+    with App(shared_server().emptied(), mode="volatile") as made:
+        yield made
+
+
+class TestFlows(FlowCases):
+    pass
+
+
+def test_flows_survive_a_server_that_is_killed_again_and_again(tmp_path):
+    server = Server(tmp_path / "server").start()
     try:
-        hand.do(Migrate())
-        tell(hand.do, clock, story)
+        with App(f"{server.database()}?timeout=5") as killed:
+            survives(killed, server)
     finally:
-        hand.close()
+        server.stop()

@@ -1,29 +1,28 @@
-"""Random flows run to their end on PostgreSQL: every join fires once and in time, and nothing hangs."""
+"""Stories of flows on PostgreSQL."""
 
-from hypothesis import HealthCheck, Phase, given, settings
-from private_postgres import clean_url
+import pytest
+from private_postgres import Server, clean_url
 
-from oxmill.drivers.postgres.driver import open_postgres
-from oxmill.store.roles.installing import Migrate
-from oxmill.testing.clock import VirtualClock
-from oxmill.testing.face import Face, Hand
-from oxmill.testing.flow_stories import stories, tell
+from flow_cases import FlowCases, _able, survives
+from oxmill import App
+
+__all__ = ["_able"]
 
 
-@settings(
-    max_examples=15,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-@given(story=stories())
-def test_every_flow_ends_as_its_joins_say(story):
-    clock = VirtualClock()
-    hand = Hand(open_postgres(clean_url(), clock=clock), Face.BLOCKING)
+@pytest.fixture
+def app():
+    with App(clean_url(), mode="volatile") as made:
+        yield made
+
+
+class TestFlows(FlowCases):
+    pass
+
+
+def test_flows_survive_a_server_that_is_killed_again_and_again():
+    server = Server().start()
     try:
-        hand.do(Migrate())
-        tell(hand.do, clock, story)
+        with App(f"{server.url}?timeout=5") as killed:
+            survives(killed, server)
     finally:
-        hand.close()
+        server.stop()

@@ -221,10 +221,10 @@ def _purge(world: World, request: Purge) -> Steered:
     gained: list[str | None] = []
     world.book.forget_news()
     for record in found:
-        if record.flow is not None:
-            forget(world, record)
-        else:
+        if record.flow is None:
             world.remove(record)
+        else:
+            forget(world, record)
         gained.append(world.forget_key(record, now))
     _tell(world, "purge", request.author, len(found))
     ripple(world)

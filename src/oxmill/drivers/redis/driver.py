@@ -11,8 +11,8 @@ from oxmill.drivers.redis.address import parse
 from oxmill.drivers.redis.borrowing import RedisBorrowing
 from oxmill.drivers.redis.claiming import RedisClaiming
 from oxmill.drivers.redis.doorbell import RedisDoorbell
-from oxmill.drivers.redis.enqueueing import RedisEnqueueing
 from oxmill.drivers.redis.findings import Mode, mode_of
+from oxmill.drivers.redis.flow_enqueueing import RedisFlowEnqueueing
 from oxmill.drivers.redis.housekeeping import RedisHousekeeping
 from oxmill.drivers.redis.inspecting import RedisInspecting
 from oxmill.drivers.redis.installing import RedisInstalling
@@ -84,7 +84,7 @@ def open_redis(  # noqa: PLR0913 - options of one call
 
 def _able(mode: Mode, shards: int, clock: Callable[[], Micros] | None) -> Capability:
     """Limits and turns are exact over all workers only where one script sees all jobs."""
-    able = Capability.MANY_PROCESSES | Capability.DOORBELL
+    able = Capability.MANY_PROCESSES | Capability.DOORBELL | Capability.FLOWS
     if shards == 1:
         able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode == "durable":
@@ -104,7 +104,7 @@ def _assembled(
         url=shown,
         capabilities=space.able,
         installing=installing,
-        enqueueing=RedisEnqueueing(space),
+        enqueueing=RedisFlowEnqueueing(space),
         claiming=RedisClaiming(space),
         settling=RedisSettling(space),
         scheduling=RedisScheduling(space),

@@ -163,13 +163,13 @@ def job_args(jobs: Iterable[NewJob]) -> list[bytes]:
     for job in jobs:
         about = describe(job)
         if len(job.payload) > ASIDE_BYTES:
-            args += (pack_id(job.id), _terms(job, len(about), "p"), about, job.payload)
+            args += (pack_id(job.id), terms_of(job, len(about), "p"), about, job.payload)
         else:
-            args += (pack_id(job.id), _terms(job, len(about), ""), about + job.payload)
+            args += (pack_id(job.id), terms_of(job, len(about), ""), about + job.payload)
     return args
 
 
-def _terms(job: NewJob, about: int, aside: str) -> bytes:
+def terms_of(job: NewJob, about: int, aside: str) -> bytes:
     """The order is that of intake.lua; what trails at its default is left out."""
     if (
         job.unique is None

@@ -9,11 +9,11 @@ import msgspec
 
 from oxmill.drivers.redis.events import events_beyond
 from oxmill.drivers.redis.finding import find_page, positions_of
+from oxmill.drivers.redis.listing import check_page, list_flows
 from oxmill.drivers.redis.record import STATES, pack_id, recorded
 from oxmill.drivers.redis.script import GET, QUEUES, WORKERS
 from oxmill.drivers.redis.seeking import AT_ONCE
 from oxmill.drivers.redis.space import Space
-from oxmill.errors import NotSupported
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
@@ -92,9 +92,14 @@ class RedisInspecting:
             opens=tuple(opens for _, opens in rules),
         )
 
-    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+    def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
-        raise NotSupported("this store does not support flows yet; see the capability table")
+        check_page(request, self._space.shards)
+        return self._flows(request)
+
+    @plan("flows", writes=False)
+    def _flows(self, request: ListFlows) -> Steps[Flows]:
+        return (yield from list_flows(self._space, request))
 
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002

@@ -56,6 +56,13 @@ FIXED: Final = (
     Key("beats", "zset", "workers by the moment from which they are stale", "beat"),
     Key("orders", "hash", "worker → what people ask of it", "order"),
     Key("events", "stream", "what people did and what went wrong", "unit"),
+    Key("flows", "hash", "flow → name, live jobs, how it ended, fields", "book"),
+    Key("retired", "zset", "ended flows by the end of their retention", "book"),
+    Key("stages", "hash", "stage → flow, when touched, published, live jobs", "book"),
+    Key("abandoned", "zset", "stages not published, by when they were touched", "book"),
+    Key("downs", "hash", "job id → numbers of those that wait for it, or have waited", "book"),
+    Key("ripples", "zset", "what ends and publications have set off, still to be done", "ripples"),
+    Key("overdue", "zset", "held jobs by the deadline of their join", "edges"),
     Key("void", "none", "never there, so that a cluster puts off calls on a moving slot", "nobody"),
 )
 """The keys that every script is given."""
@@ -76,6 +83,13 @@ NAMED: Final = (
     Key("leases:QUEUE", "zset", "running jobs by the end of their lease", "moves"),
     Key("expiring:QUEUE", "zset", "jobs never claimed by the moment they expire", "moves"),
     Key("field:NAME=VALUE", "zset", "jobs with this field value, by arrival", "moves"),
+    Key("members:FLOW", "zset", "jobs of a flow, by arrival", "moves"),
+    Key("state:FLOW", "hash", "a flow's shared state", "book"),
+    Key("stages:FLOW", "zset", "stages of a flow", "book"),
+    Key("shelf:WORD", "zset", "flows by arrival: all, of a name, a status, a field value", "book"),
+    Key("staged:STAGE", "zset", "jobs of a stage: 1 if it holds them", "ripples, making"),
+    Key("children:STAGE", "zset", "children that were staged, in order", "making"),
+    Key("up:NUMBER", "zset", "what a job waits or has waited for, as in edges.lua", "edges"),
 )
 """The keys that scripts name themselves, in the slot of `root`."""
 

@@ -74,13 +74,15 @@ class RedisSteering:
     @plan("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
+        bound = self._space.bounds.cleanup_jobs
         reason = storable(request.reason, self._space.bounds.error_bytes) or Reason.CANCELLED
-        return (yield from self._steer(CANCEL, request, reason, request.author))
+        return (yield from self._steer(CANCEL, request, reason, request.author, bound))
 
     @plan("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
         """Failed and cancelled jobs wait again, with fresh counts."""
-        return (yield from self._steer(REDRIVE, request, request.author))
+        bound = self._space.bounds.cleanup_jobs
+        return (yield from self._steer(REDRIVE, request, request.author, bound))
 
     def edit(self, request: Edit) -> Plan[Steered]:
         """Idle jobs change priority, queue or due time."""
@@ -96,7 +98,8 @@ class RedisSteering:
     @plan("purge")
     def purge(self, request: Purge) -> Steps[Steered]:
         """Matching jobs that are not running are gone."""
-        return (yield from self._steer(PURGE, request, request.author))
+        bound = self._space.bounds.cleanup_jobs
+        return (yield from self._steer(PURGE, request, request.author, bound))
 
     def _steer(
         self, script: Script, request: Cancel | Redrive | Edit | Purge, *args: Any
@@ -137,7 +140,7 @@ def filter_of(wanted: Filter) -> bytes:
         "fields": field_words(wanted.fields),
     }
     given = {name: part for name, part in parts.items() if part}
-    for name in ("group", "tag", "since", "before"):
+    for name in ("group", "tag", "flow", "since", "before"):
         if (part := getattr(wanted, name)) is not None:
             given[name] = part
     ids = (pack_id(each) for each in dict.fromkeys(wanted.ids))

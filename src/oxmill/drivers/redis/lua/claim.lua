@@ -4,7 +4,8 @@
 -- KEYS: those of keys.py.
 -- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
 -- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, or
--- {record, payload, progress} where these stand aside.
+-- {record, payload, progress} where these stand aside; of a flow {record, payload, progress, joined,
+-- fields read…}.
 make_way()
 local queues = {unpack(ARGV, 8)}
 local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -33,7 +33,11 @@ local function grant(chosen)
     if s[UNTIL] == STARTED and s[KEY] ~= '' then let_key_go(job) end
     local blob, payload, progress = written(job), false, false
     if s[ASIDE] ~= '' then payload, progress = aside(job, 'p'), aside(job, 'g') end
-    leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    if s[FLOW] ~= '' then
+      leased[i] = {blob, payload, progress, aside(job, 'j'), unpack(kin.fields_read(s))}
+    else
+      leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    end
   end
   return leased
 end

@@ -4,7 +4,7 @@
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
 -- Result: as settle.lua.
-if ARGV[3] == 'plain' then
+if string.byte(ARGV[3]) == 112 then
   local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
   local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
   local RUNNING, SUCCEEDED, WON_SUCCEEDED, FREED, PAGE, DAY = 4, 5, 25, 100, 256, 86400000000
