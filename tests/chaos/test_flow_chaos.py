@@ -61,7 +61,7 @@ def test_a_worker_killed_at_a_step_of_fan_out_and_join(flows, kill):
     # What was settled is not run again: at most the one child that was under way runs twice.
     ran = children(flows)
     assert set(ran) == {0, 1, 2}
-    assert len(ran) == 3 + sum(each.crashes for each in tree.jobs if each.parent)
+    assert 3 <= len(ran) <= 3 + sum(each.crashes for each in tree.jobs if each.parent)
     assert sum(each.crashes for each in tree.jobs) <= 1
 
 

@@ -136,3 +136,30 @@ def test_retry_drives_what_failed_again(shell, flow):
     assert shell.data("flows", "retry", "f1") == {"flow": "f1", "retried": 3}
     assert shell.state("f1.0") is State.WAITING
     assert shell.state("f1.2") is State.HELD
+
+
+def test_jobs_are_listed_by_flow(shell, flow):
+    flow("f1")
+    shell.enqueue("other")
+    assert [job["id"] for job in shell.data("jobs", "list", "--flow", "f1")] == [
+        "f1.2",
+        "f1.1",
+        "f1.0",
+    ]
+
+
+def test_jobs_tell_what_they_wait_for(shell, flow):
+    flow("f1")
+    told = shell("jobs", "explain", "f1.2").stdout
+    assert "it waits for 2 jobs of its flow" in told
+    assert "oxmill flows show f1" in told
+    assert "f1.0, f1.1" in shell("jobs", "show", "f1.2").stdout
+    (first, _) = shell.claim()
+    child = NewJob(id="c", queue="parts", task="app:part", payload=b"{}")
+    step = FlowStep(spawn=(child,), resume="then#1")
+    item = Settlement(id=first.id, token=first.token, outcome=Outcome.COMPLETE, flow=step)
+    shell.driver.run(shell.driver.settling.settle(Settle(items=(item,))))
+    told = shell("jobs", "explain", first.id).stdout
+    assert "it waits for 1 job that it has spawned" in told
+    shown = shell.data("jobs", "show", first.id)
+    assert (shown["joined"], shown["resume"]) == (["c"], "then#1")

@@ -37,6 +37,7 @@ def declared(app):
         return sum(numbers)
 
     app.one, app.total = one, total
+    assert list(app.jobs()) == []  # the store is there before anybody's transaction
     return app
 
 

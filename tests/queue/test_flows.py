@@ -19,6 +19,8 @@ from oxmill import (
     IdConflict,
     JobCancelled,
     JobFailed,
+    Middleware,
+    Spawn,
     State,
     WrongContext,
     current,
@@ -489,3 +491,40 @@ def test_a_join_over_nothing_is_met(app, tasks, t):
     with app.flow("empty") as f:
         node = f.add(tasks.gather, []).join(policy="any", on_failure="collect", deadline="1h")
     assert f.result(node) == []
+
+
+def test_hooks_see_the_jobs_of_flows_and_those_that_are_spawned():
+    class Stamp(Middleware):
+        def on_enqueue(self, job):
+            job.headers["stamp"] = job.task
+            return job
+
+    app = App("memory://", middleware=[Stamp()])
+
+    @app.task(name="part")
+    def part() -> str:
+        return current().headers["stamp"]
+
+    @app.task(name="whole")
+    def whole() -> list[str]:
+        return Spawn([part.bind()], then=joined)  # returned does the same as raised
+
+    @whole.continuation
+    def joined(results: list[str]) -> list[str]:
+        return [*results, current().headers["stamp"]]
+
+    @app.step(name="step")
+    def step() -> dict[str, str]:
+        return {"stamp": current().headers["stamp"]}
+
+    @app.step(name="next")
+    def after(stamp: str) -> dict[str, str]:
+        return {"stamp": f"{stamp} {current().headers['stamp']}"}
+
+    with app.testing():
+        with app.flow("f") as f:
+            node = f.add(whole)
+        assert f.result(node) == ["part", "whole"]
+        run = app.pipeline("p", step, after).start({})
+        run.outcome()
+        assert run.state() == {"stamp": "step next"}

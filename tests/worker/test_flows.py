@@ -18,6 +18,7 @@ from oxmill.queue.draft import Draft
 from oxmill.queue.ids import IdSource
 from oxmill.queue.options import TaskOptions
 from oxmill.queue.spawning import Spawn
+from oxmill.store.capabilities import Capability
 from oxmill.worker.flow_store import INLINE
 
 from . import child_app
@@ -37,16 +38,24 @@ async def children():
     driver.close()
 
 
+@pytest.fixture
+async def flowing(world):
+    """Tasks and workers on each store that has flows."""
+    if Capability.FLOWS not in world.driver.capabilities:
+        pytest.skip("this store has no flows")
+    return world
+
+
 def flow(world, name="f"):
     return Draft(name, world.app._client, {})
 
 
-async def test_coroutines_and_functions_are_nodes_parents_and_continuations(quick):
-    @quick.task(name="part", queue="default")
+async def test_coroutines_and_functions_are_nodes_parents_and_continuations(flowing):
+    @flowing.task(name="part", queue="default")
     async def part(n: int) -> int:
         return n
 
-    @quick.task(name="fan")
+    @flowing.task(name="fan")
     async def fan(n: int) -> int:
         raise Spawn([part.bind(each) for each in range(n)], then=in_thread)
 
@@ -61,11 +70,11 @@ async def test_coroutines_and_functions_are_nodes_parents_and_continuations(quic
         assert current().id
         return results[0]
 
-    async with flow(quick) as f:
+    async with flow(flowing) as f:
         first = f.add(fan, 5)
         second = f.add(fan, 200).after(first)
         both = f.add(part, first.out)
-    await quick.start(slots=4)
+    await flowing.start(slots=4)
 
     assert await f.aresult(second, 8) == sum(range(200))
     assert (await f.aresult(first, 8), await f.aresult(both, 8)) == (5, 5)
@@ -119,34 +128,34 @@ class Refusing:
         return getattr(self._role, name)
 
 
-async def test_a_run_waits_for_a_store_that_does_not_give_its_inputs(quick):
-    @quick.task(name="give", retry=None)
+async def test_a_run_waits_for_a_store_that_does_not_give_its_inputs(flowing):
+    @flowing.task(name="give", retry=None)
     async def give(n: int) -> int:
         return n
 
-    @quick.task(name="add", retry=None)
+    @flowing.task(name="add", retry=None)
     async def add(numbers: list[int]) -> int:
         return sum(numbers)
 
-    async with flow(quick) as f:
+    async with flow(flowing) as f:
         total = f.add(add, [f.add(give, n).out for n in (1, 2)])
-    refusing = Refusing(quick.driver.inspecting, "get", 1)
-    await quick.start(quick.worker(replace(quick.driver, inspecting=refusing)))
+    refusing = Refusing(flowing.driver.inspecting, "get", 1)
+    await flowing.start(flowing.worker(replace(flowing.driver, inspecting=refusing)))
 
     assert await f.aresult(total, 8) == 3
-    record = await quick.job(total.id)
+    record = await flowing.job(total.id)
     assert refusing.left == 0
     assert (record.failures, record.attempt) == (0, 2)
 
 
-async def test_a_run_waits_for_a_store_that_does_not_take_its_children(quick):
+async def test_a_run_waits_for_a_store_that_does_not_take_its_children(flowing):
     starts = []
 
-    @quick.task(name="part")
+    @flowing.task(name="part")
     async def part(n: int) -> int:
         return n
 
-    @quick.task(name="many", retry=None)
+    @flowing.task(name="many", retry=None)
     async def many() -> int:
         starts.append(current().attempt)
         raise Spawn([part.bind(n) for n in range(INLINE + 1)], then=count)
@@ -156,21 +165,21 @@ async def test_a_run_waits_for_a_store_that_does_not_take_its_children(quick):
         return len(results)
 
     job = await many.aenqueue()
-    refusing = Refusing(quick.driver.enqueueing, "enqueue", 1)
-    await quick.start(quick.worker(replace(quick.driver, enqueueing=refusing), slots=50))
+    refusing = Refusing(flowing.driver.enqueueing, "enqueue", 1)
+    await flowing.start(flowing.worker(replace(flowing.driver, enqueueing=refusing), slots=50))
 
     assert await job.aresult(8) == INLINE + 1
     assert refusing.left == 0
     assert starts == [1, 2]
 
 
-async def test_a_next_step_that_this_worker_does_not_know_is_tried_again(quick):
-    other = Declaring(Client(lambda: quick.driver, IdSource()), TaskOptions())
+async def test_a_next_step_that_this_worker_does_not_know_is_tried_again(flowing):
+    other = Declaring(Client(lambda: flowing.driver, IdSource()), TaskOptions())
 
     @other.step(name="unknown")
     def unknown(n: int) -> None: ...
 
-    for app in (other, quick.app):
+    for app in (other, flowing.app):
 
         @app.step(name="known", retry=2)
         def known(n: int) -> None: ...
@@ -179,8 +188,8 @@ async def test_a_next_step_that_this_worker_does_not_know_is_tried_again(quick):
             here = known
 
     flow = await other.pipeline("p", here, unknown).astart({"n": 1})
-    await quick.start()
-    record = await quick.until(lambda: _with_error(quick, f"{flow.id}.0"))
+    await flowing.start()
+    record = await flowing.until(lambda: _with_error(flowing, f"{flow.id}.0"))
     assert (record.error.type, record.state) == ("TaskNotFound", State.SCHEDULED)
 
 
@@ -189,20 +198,20 @@ async def _with_error(world, job_id):
     return record if record is not None and record.error is not None else None
 
 
-async def test_a_lost_result_fails_the_run_with_words(quick):
-    @quick.task(name="give")
+async def test_a_lost_result_fails_the_run_with_words(flowing):
+    @flowing.task(name="give")
     async def give() -> int:
         return 1
 
-    @quick.task(name="take", retry=5)
+    @flowing.task(name="take", retry=5)
     async def take(n: int | Failed) -> int:
         return 1
 
-    async with flow(quick) as f:
+    async with flow(flowing) as f:
         f.add(take, f.add(give).out)
-    bare = replace(quick.driver, inspecting=Forgetful(quick.driver.inspecting))
-    await quick.start(quick.worker(bare))
-    record = await quick.ended(f"{f.id}.1")
+    bare = replace(flowing.driver, inspecting=Forgetful(flowing.driver.inspecting))
+    await flowing.start(flowing.worker(bare))
+    record = await flowing.ended(f"{f.id}.1")
 
     assert (record.state, record.error.type) == (State.FAILED, "BadArguments")
     assert "not there any more" in record.error.message
@@ -222,12 +231,12 @@ class Forgetful:
         return getattr(self._role, name)
 
 
-async def test_thousands_of_jobs_do_not_wait_for_the_next_sweep(quick):
-    @quick.task(name="part")
+async def test_thousands_of_jobs_do_not_wait_for_the_next_sweep(flowing):
+    @flowing.task(name="part")
     async def part(n: int) -> int:
         return n
 
-    @quick.task(name="many", retry=None)
+    @flowing.task(name="many", retry=None)
     async def many(n: int) -> int:
         raise Spawn([part.bind(each) for each in range(n)], then=count)
 
@@ -235,8 +244,8 @@ async def test_thousands_of_jobs_do_not_wait_for_the_next_sweep(quick):
     async def count(results: list[int]) -> int:
         return len(results)
 
-    await quick.start(slots=100, sweep_every=3600)
-    async with flow(quick) as f:
+    await flowing.start(slots=100, sweep_every=3600)
+    async with flow(flowing) as f:
         nodes = [f.add(part, n) for n in range(2_000)]
         total = f.add(many, 2_000)
     assert await f.aresult(nodes[-1], 20) == 1_999

@@ -99,11 +99,11 @@ def _held(at: Situation) -> tuple[Gate, ...]:
 def _held_for(job: Job) -> str:
     match job.reason:
         case Reason.CHILDREN:
-            return f"it goes on when the {len(job.joined)} jobs that it has spawned have ended"
+            return f"it waits for {_count(len(job.joined), 'job')} that it has spawned"
         case Reason.STAGED:
             return "its flow is still being enqueued; all of it starts when that is done"
         case None if job.after:
-            return f"it waits for {len(job.after)} jobs of its flow"
+            return f"it waits for {_count(len(job.after), 'job')} of its flow"
         case None:
             return "it waits for other jobs to end"
         case reason:
