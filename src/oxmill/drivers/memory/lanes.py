@@ -51,11 +51,6 @@ class Lanes:
         """A job takes its place in its lane."""
         self._standing[record.queue, _key(record)].add((0, record.place, record.id))
 
-    def ensure(self, record: Record) -> None:
-        """The lane of a job of a group is made, unless it is there."""
-        if record.group is not None and not self.has(record.queue, _key(record)):
-            self.make(record.queue, _key(record), record.place)
-
     def leave(self, record: Record) -> None:
         """A job leaves its lane. The lane stays, even without jobs."""
         line = self._standing[record.queue, _key(record)]
@@ -68,9 +63,10 @@ class Lanes:
         return key in self._lanes[queue]
 
     def make(self, queue: str, key: LaneKey, turn: int) -> None:
-        """Make a lane."""
+        """Make a lane, unless it is there."""
         priority, group = key
-        self._lanes[queue][key] = Lane(priority=priority, group=group, turn=turn)
+        if key not in self._lanes[queue]:
+            self._lanes[queue][key] = Lane(priority=priority, group=group, turn=turn)
 
     def drop(self, queue: str, key: LaneKey) -> None:
         """Drop a lane."""

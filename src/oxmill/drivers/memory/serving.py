@@ -82,8 +82,7 @@ class Serving:
         lanes = self._world.lanes
         for queue in self._gated:
             for key, place in list(lanes.heads(queue)):
-                if not lanes.has(queue, key):
-                    lanes.make(queue, key, place)
+                lanes.make(queue, key, place)
 
     def _next(self, queue: str) -> Record | None:
         """The job of this queue that comes next, if one may start."""

@@ -77,7 +77,7 @@ class Asides:
             if (yield from ask(Statement("aside_heads", asked))):
                 gate = self._book.behind(behind.gate)
                 until = 0 if gate is None else shut_until([gate], self._book.now)
-                kept.append((*behind, until))
+                kept.append((behind.gate, behind.queue, until))
             else:
                 gone.append(behind)
         if gone:
