@@ -8,8 +8,10 @@ import random
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
@@ -40,7 +42,7 @@ class Run:
 class Storm:
     """What happens to one queue, and what was seen of it."""
 
-    open_driver: object
+    open_driver: Callable[[], Any]
     settings: QueueSettings
     groups: int
     jobs: int
