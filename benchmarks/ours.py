@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.contestant import TEXT, Contestant, Measured, Place
@@ -158,12 +159,12 @@ def claim_settle(place: Place, jobs: int, held: int = 0) -> Measured:
     """Turns of 100 through the driver alone, on whatever backlog is there, others running."""
     ours = Ours(place)
     while held > 0:
-        held -= len(_turn(ours, (), min(1_000, held), "holder"))
+        held -= len(turn(ours, (), min(1_000, held), "holder"))
     settlements: tuple[Settlement, ...] = ()
     done, before = 0, ours.left()
     start = time.perf_counter()
     while done < jobs:
-        settlements = _turn(ours, settlements, 100, "bench")
+        settlements = turn(ours, settlements, 100, "bench")
         done += len(settlements)
     rate = done / (time.perf_counter() - start)
     # All but the last batch have been settled.
@@ -172,7 +173,7 @@ def claim_settle(place: Place, jobs: int, held: int = 0) -> Measured:
     return {"rate": rate}
 
 
-def _turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tuple[Any, ...]:
+def turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tuple[Any, ...]:
     """Settle these and claim as many; how the claimed ones are to end."""
     driver, hour = ours.app.driver, 3_600_000_000
     claim = Claim(
@@ -203,8 +204,8 @@ def latency(place: Place, jobs: int) -> Measured:
     return measured
 
 
-def contestant(name: str, settings: str) -> Contestant:
-    """Oxmill on one store."""
+def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) -> Contestant:
+    """Oxmill on one store, which may do more than the others."""
     return Contestant(
         name=name,
         settings=f"{settings}; {SLOTS} slots",
@@ -225,5 +226,6 @@ def contestant(name: str, settings: str) -> Contestant:
             "work": work,
             "watch": lambda place, _: watch(Ours(place).left),
             "latency": latency,
+            **more,
         },
     )

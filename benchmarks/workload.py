@@ -60,6 +60,8 @@ class Workload:
     entries: Mapping[str, Entry]
     ratios: tuple[Ratio, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    stores: tuple[str, ...] | None = None
+    """Where it makes sense; `None` is everywhere."""
 
 
 def wanted(bound: Wanted, store: str) -> float | None:

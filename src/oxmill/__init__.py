@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from oxmill.errors import (
         BadArguments,
         BadConfig,
+        BadFlow,
         BadInput,
         BadName,
         BadSchedule,
         DuplicateJob,
+        FlowCycle,
+        FlowEnqueued,
+        FlowNotFound,
+        ForeignNode,
         IdConflict,
         JobCancelled,
         JobError,
@@ -37,13 +42,21 @@ if TYPE_CHECKING:
         WrongConnection,
         WrongContext,
     )
+    from oxmill.model.failed import Failed
+    from oxmill.model.flow import FlowInfo, FlowStatus
     from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
     from oxmill.model.settings import QueueSettings
     from oxmill.model.state import State
     from oxmill.queue.call import Call
     from oxmill.queue.context import Context, current
+    from oxmill.queue.continuation import Continuation
+    from oxmill.queue.draft import Draft, Node
+    from oxmill.queue.flow import Flow
     from oxmill.queue.handle import Job
     from oxmill.queue.lease import Lease
+    from oxmill.queue.pipeline import Pipeline
+    from oxmill.queue.spawning import Spawn
+    from oxmill.queue.step import Next, Step
     from oxmill.queue.task import AsyncTask, Task
     from oxmill.queue.work import Queue
     from oxmill.rules.unique import Unique
@@ -54,13 +67,24 @@ __all__ = [
     "AsyncTask",
     "BadArguments",
     "BadConfig",
+    "BadFlow",
     "BadInput",
     "BadName",
     "BadSchedule",
     "Call",
     "Cancel",
     "Context",
+    "Continuation",
+    "Draft",
     "DuplicateJob",
+    "Failed",
+    "Flow",
+    "FlowCycle",
+    "FlowEnqueued",
+    "FlowInfo",
+    "FlowNotFound",
+    "FlowStatus",
+    "ForeignNode",
     "IdConflict",
     "Job",
     "JobCancelled",
@@ -70,12 +94,15 @@ __all__ = [
     "Lease",
     "LostLease",
     "Middleware",
+    "Next",
     "NoTransaction",
+    "Node",
     "NotAllowed",
     "NotSupported",
     "OtherDatabase",
     "OutcomeUnknown",
     "OxmillError",
+    "Pipeline",
     "Queue",
     "QueueSettings",
     "RateLimited",
@@ -83,7 +110,9 @@ __all__ = [
     "Retry",
     "SchemaMismatch",
     "Snooze",
+    "Spawn",
     "State",
+    "Step",
     "StoreError",
     "StoreFull",
     "StoreRefused",
@@ -103,15 +132,26 @@ _HOMES = {
     "Call": "queue.call",
     "Cancel": "model.outcome",
     "Context": "queue.context",
+    "Continuation": "queue.continuation",
+    "Draft": "queue.draft",
+    "Failed": "model.failed",
+    "Flow": "queue.flow",
+    "FlowInfo": "model.flow",
+    "FlowStatus": "model.flow",
     "Job": "queue.handle",
     "Lease": "queue.lease",
     "Middleware": "worker.middleware",
+    "Next": "queue.step",
+    "Node": "queue.draft",
+    "Pipeline": "queue.pipeline",
     "Queue": "queue.work",
     "QueueSettings": "model.settings",
     "RateLimited": "model.outcome",
     "Retry": "model.outcome",
     "Snooze": "model.outcome",
+    "Spawn": "queue.spawning",
     "State": "model.state",
+    "Step": "queue.step",
     "Task": "queue.task",
     "Unique": "rules.unique",
     "current": "queue.context",

@@ -25,6 +25,8 @@ from oxmill.store.driver import Driver
 from oxmill.store.roles.installing import Version
 
 if TYPE_CHECKING:
+    from oxmill.queue.draft import Draft, FlowOptions
+    from oxmill.queue.flows import FlowBook
     from oxmill.testing.harness import Testing
     from oxmill.worker.config import WorkerOptions
     from oxmill.worker.middleware import Lifespan, Middleware
@@ -111,6 +113,20 @@ class App(Declaring, Looking):
     def job(self, job_id: str) -> Job[Any]:
         """The handle of a job by its id. `task.job(id)` gives one that knows its result's type."""
         return Job(job_id, self._client, self.registry)
+
+    def flow(self, name: str, **options: Unpack[FlowOptions]) -> Draft:
+        """Jobs that depend on each other: `with app.flow("import") as f:` add them with `f.add`;
+        at the end of the block all of them are enqueued, or none. `async with` works as well."""
+        from oxmill.queue.draft import Draft  # noqa: PLC0415 - many programs need no flows
+
+        return Draft(name, self._client, options)
+
+    @property
+    def flows(self) -> FlowBook:
+        """The flows of the store: `app.flows.find(name="import")`, `app.flows[id]`."""
+        from oxmill.queue.flows import FlowBook  # noqa: PLC0415 - as above
+
+        return FlowBook(self._client)
 
     def queue(self, name: str) -> Queue:
         """A queue as a plain work queue of bytes and leases."""

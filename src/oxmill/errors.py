@@ -7,6 +7,10 @@ OxmillError
 │   ├── TooBig               a payload, result or batch over its limit
 │   ├── BadSchedule          a cron expression, interval or zone that cannot be used
 │   ├── BadConfig            a URL, option or setting that cannot be used
+│   ├── BadFlow              a flow that cannot be enqueued as it is
+│   │   ├── FlowCycle        jobs that would wait for each other for ever
+│   │   ├── ForeignNode      a job of another flow, or of another app
+│   │   └── FlowEnqueued     it has been enqueued: nothing can be added to it
 │   └── WrongConnection      a connection whose transaction cannot take the jobs
 │       ├── OtherDatabase    it leads to a database that does not hold the jobs
 │       └── NoTransaction    it has no transaction open, so nothing could be rolled back
@@ -17,6 +21,7 @@ OxmillError
 │   ├── JobCancelled         it ended as cancelled
 │   ├── JobNotFound          there is no such job, or it has been pruned
 │   └── ResultTimeout        it has not ended yet
+├── FlowNotFound             there is no such flow, or it has been pruned
 ├── LostLease                the token is superseded: another holder may have the job
 ├── NotAllowed               the caller's role may not do this
 ├── TaskNotFound             no task of that name is declared
@@ -61,6 +66,22 @@ class BadSchedule(BadInput):
 
 class BadConfig(BadInput):
     """A URL, an option or a setting cannot be used."""
+
+
+class BadFlow(BadInput):
+    """A flow cannot be enqueued as it is; nothing was written."""
+
+
+class FlowCycle(BadFlow):
+    """Jobs of a flow would wait for each other for ever."""
+
+
+class ForeignNode(BadFlow):
+    """A job of another flow, or of another app, was named in a flow."""
+
+
+class FlowEnqueued(BadFlow):
+    """The flow has been enqueued: its jobs may run already, so it cannot be changed here."""
 
 
 class WrongConnection(BadInput):
@@ -135,6 +156,10 @@ class JobNotFound(JobError):
 
 class ResultTimeout(JobError, TimeoutError):
     """The job has not ended within the time given; it goes on."""
+
+
+class FlowNotFound(OxmillError, LookupError):
+    """There is no such flow: never enqueued, or pruned after its retention."""
 
 
 class LostLease(OxmillError):

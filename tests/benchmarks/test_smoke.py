@@ -31,7 +31,7 @@ def entries(who):
     asked = {}
     for workload in load():
         for entry in workload.entries.values():
-            if entry.who == who and entry.does != "idle" and not entry.does.endswith("_held"):
+            if entry.who == who and not entry.does.endswith(("idle", "_held", "_aged")):
                 asked[entry.does, entry.fill, entry.workers] = entry
     return asked
 

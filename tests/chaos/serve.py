@@ -8,6 +8,7 @@ from oxmill.observe.log import set_up_logging
 from oxmill.worker.config import worker_config
 from oxmill.worker.worker import Worker
 
+from .killing import killing
 from .tasks import app
 
 
@@ -15,6 +16,8 @@ def main():
     set_up_logging("json", logging.INFO)
     options = json.loads(sys.argv[1])
     driver = app._client.driver
+    if kill := options.pop("kill", None):
+        driver = killing(driver, *kill)
     worker = Worker(driver, app.registry, worker_config(**options), app_spec="chaos.tasks:app")
     code = worker.run()
     driver.close()

@@ -12,6 +12,7 @@ from oxmill.queue.context import current
 from oxmill.queue.declaring import Declaring
 from oxmill.queue.ids import IdSource
 from oxmill.queue.options import TaskOptions
+from oxmill.queue.spawning import Spawn
 
 app = Declaring(
     Client(lambda: open_sqlite(os.environ["CHAOS_DB"]), IdSource()), TaskOptions(crash_limit=3)
@@ -74,3 +75,36 @@ async def sleep_in_thread(folder: str):
 async def quick() -> int:
     """Gives the worker's pid."""
     return os.getpid()
+
+
+@app.task(name="child")
+async def child(folder: str, n: int) -> int:
+    """One of many, which leaves its number behind."""
+    with (Path(folder) / "children").open("a") as file:
+        file.write(f"{n}\n")
+    return n
+
+
+@app.task(name="parent")
+async def parent(folder: str, n: int) -> int:
+    """Spawns children and adds up what they give."""
+    note(folder)
+    raise Spawn([child.bind(folder, each) for each in range(n)], then=add_up)
+
+
+@parent.continuation
+async def add_up(results: list[int], folder: str, n: int) -> int:
+    note(folder)
+    assert results == list(range(n))
+    return sum(results)
+
+
+@app.step(name="first")
+async def first(n: int) -> dict[str, int]:
+    """A step that changes what it has read: to merge twice would show."""
+    return {"n": n + 1}
+
+
+@app.step(name="second")
+async def second(n: int) -> dict[str, int]:
+    return {"n": n * 10}

@@ -1,5 +1,7 @@
 """`oxmill queues`, `oxmill workers`, `oxmill cron`, `oxmill status`, `oxmill doctor`."""
 
+import pytest
+
 from oxmill.model.info import Beat, Command, WorkerInfo
 from oxmill.model.job import NewJob
 from oxmill.model.schedule import PutSchedules, Schedule
@@ -50,6 +52,161 @@ def test_a_pause_for_a_time_ends_by_itself(shell):
     assert shell.claim() == ()
     shell.clock.advance(2 * SECOND)
     assert len(shell.claim()) == 1
+
+
+SCOPES = [("--task", "app:send"), ("--group", "acme"), ("--field", "user_id=62")]
+
+
+def add_covered(shell, *ids):
+    shell.enqueue(*ids, group="acme", fields={"user_id": 62})
+
+
+@pytest.mark.parametrize(("option", "target"), SCOPES)
+def test_a_task_a_group_or_a_field_is_paused_and_resumed(shell, option, target):
+    add_covered(shell, "a1")
+    title = f"{option[2:]}:{target}"
+    assert shell("queues", "pause", option, target).stdout == f"{title}: paused\n"
+    assert shell.claim() == ()
+    assert shell("queues", "resume", option, target).stdout == f"{title}: open\n"
+    assert len(shell.claim()) == 1
+
+
+@pytest.mark.parametrize(("option", "target"), SCOPES)
+def test_a_block_on_them_stays_when_they_are_resumed(shell, option, target):
+    title = f"{option[2:]}:{target}"
+    shell("queues", "block", option, target, "--for", "5m")
+    assert shell("queues", "resume", option, target).stdout == f"{title}: blocked\n"
+    assert shell("queues", "unblock", option, target).stdout == f"{title}: open\n"
+
+
+@pytest.mark.parametrize("where", [("default",), *SCOPES], ids=str)
+def test_they_can_be_throttled(shell, where):
+    add_covered(shell, "a1", "a2", "a3")
+    assert "throttled to 1/min" in shell("queues", "throttle", *where, "--rate", "1/min").stdout
+    assert [job.id for job in shell.claim()] == ["a1"]
+    assert shell.claim() == ()
+    shell("queues", "unthrottle", *where)
+    assert [job.id for job in shell.claim()] == ["a2", "a3"]
+
+
+def test_several_things_are_closed_at_once(shell):
+    told = shell.data("queues", "pause", "mail", "reports", "--group", "acme", "--task", "t")
+    assert told["queues"] == {
+        "mail": ["paused"],
+        "reports": ["paused"],
+        "task:t": ["paused"],
+        "group:acme": ["paused"],
+    }
+
+
+def test_a_rule_needs_something_to_be_about(shell):
+    assert "--group" in shell("queues", "pause", code=2).stderr
+    assert "is not a rate" in shell("queues", "throttle", "q", "--rate", "often", code=2).stderr
+
+
+def test_rules_are_listed_with_reason_author_and_end(shell):
+    shell("queues", "pause", "mail", "--reason", "deploy", "--for", "5m")
+    shell("queues", "throttle", "--group", "acme", "--rate", "5/s")
+    text = shell("queues", "rules").stdout
+    assert "deploy" in text
+    assert "group:acme" in text
+    rules = shell.data("queues", "rules")
+    assert [(rule["kind"], rule["scope"], rule["target"], rule["rate"]) for rule in rules] == [
+        ("pause", "queue", "mail", None),
+        ("throttle", "group", "acme", "5/s"),
+    ]
+    shell("queues", "resume", "mail")
+    shell("queues", "unthrottle", "--group", "acme")
+    assert "nothing is paused" in shell("queues", "rules").stderr
+
+
+def test_limits_change_what_is_given_and_keep_the_rest(shell):
+    shell("queues", "set", "mail", "--keep-failed", "90d")
+    assert (
+        shell("queues", "limit", "mail", "--concurrency", "5", "--rate", "100/s").stdout
+        == "mail: concurrency=5 rate=100/s\n"
+    )
+    done = shell.data(
+        "queues",
+        *("limit", "mail", "--rate", "none", "--group-concurrency", "2", "--group-rate", "1/s"),
+        *("--weight", "a=2", "--weight", "b=3", "--ordered", "--ageing", "10m"),
+    )["settings"]
+    assert done == {
+        "keep_succeeded_seconds": 86_400,
+        "keep_failed_seconds": 90 * 86_400,
+        "keep_cancelled_seconds": 86_400,
+        "concurrency": 5,
+        "group_concurrency": 2,
+        "group_rate": "1/s",
+        "group_weights": {"a": 2, "b": 3},
+        "ordered_groups": True,
+        "ageing_seconds": 600,
+    }
+    cleared = ("--concurrency", "--group-concurrency", "--group-rate", "--ageing")
+    words = [word for option in cleared for word in (option, "none")]
+    shell("queues", "limit", "mail", *words, "--no-weights", "--unordered")
+    shown = shell("queues", "show", "mail").stdout
+    assert ["limits", "none"] in [line.split() for line in shown.splitlines()]
+
+
+def test_limits_hold_at_once(shell):
+    shell.enqueue("a1", "a2", "a3")
+    shell("queues", "limit", "default", "--concurrency", "2")
+    assert len(shell.claim()) == 2
+    shell("queues", "limit", "default", "--concurrency", "none")
+    assert len(shell.claim()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing to set"),
+        (("--concurrency", "0"), "0 is not in the range"),
+        (("--concurrency", "many"), "many"),
+        (("--rate", "often"), "is not a rate"),
+        (("--weight", "a"), "is not GROUP=N"),
+        (("--ageing", "soon"), "is not a length of time"),
+    ],
+)
+def test_senseless_limits_are_refused(shell, words, said):
+    assert said in shell("queues", "limit", "mail", *words, code=2).stderr
+
+
+def test_a_queue_is_shown_with_its_gates_and_rules(shell):
+    add_covered(shell, "a1", "a2")
+    shell("queues", "limit", "default", "--group-concurrency", "1", "--rate", "2/min burst 2")
+    shell.claim()
+    shell("queues", "pause", "--group", "acme", "--reason", "why")
+
+    text = shell("queues", "show", "default", "--group", "acme").stdout
+    data = shell.data("queues", "show", "default", "-g", "acme")
+
+    assert "1 waiting, 1 running" in text
+    assert "group_concurrency=1" in text
+    assert "1 running, 1 may start now" in text
+    assert "1 of 1 running, 1 waiting" in text
+    assert "group:acme: paused by" in text
+    assert [(gate["group"], gate["running"]) for gate in data["gates"]] == [(None, 1), ("acme", 1)]
+    assert [rule["target"] for rule in data["other_rules"]] == ["acme"]
+    assert "none" in shell("queues", "show", "unknown").stdout
+
+
+def test_events_tell_who_did_what(shell):
+    shell("queues", "pause", "mail", "--reason", "deploy")
+    shell("queues", "limit", "mail", "--concurrency", "3")
+    shell("queues", "throttle", "--group", "acme", "--rate", "5/s")
+    told = shell.data("events")
+    assert [(event["kind"], event["target"], event["detail"]) for event in told] == [
+        ("pause", "mail", "deploy"),
+        ("settings", "mail", "concurrency=3"),
+        ("throttle", "group:acme", "5/s"),
+    ]
+    assert {event["author"] for event in told} != {""}
+    assert [event["seq"] for event in shell.data("events", "--on", "mail", "-n", "1")] == [2]
+    assert [event["kind"] for event in shell.data("events", "-k", "throttle")] == ["throttle"]
+    assert shell.data("events", "--author", "nobody") == []
+    assert [event["seq"] for event in shell.data("events", "--after", "2")] == [3]
+    assert "group:acme" in shell("events").stdout
 
 
 def test_set_changes_what_is_given_and_keeps_the_rest(shell):

@@ -2,13 +2,14 @@
 
 import pytest
 
-from oxmill.model.info import QueueInfo, WorkerInfo
+from oxmill.model.info import GateInfo, QueueInfo, WorkerInfo
 from oxmill.model.job import Job, Reason
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
-from oxmill.rules.explain import Situation, explain
+from oxmill.rules.explain import explain
+from oxmill.rules.situation import Situation
 
 NOW = 1_000_000_000_000
 SECOND = 1_000_000
@@ -55,6 +56,18 @@ def queue(*rules):
         oldest_waiting=None,
         rules=rules,
         settings=QueueSettings(),
+    )
+
+
+def limited(*gates, rules=(), **settings):
+    return QueueInfo(
+        name="mail",
+        counts={},
+        totals={},
+        oldest_waiting=None,
+        rules=rules,
+        settings=QueueSettings(**settings),
+        gates=(*gates,),
     )
 
 
@@ -212,3 +225,155 @@ def test_a_failed_job_names_the_command_that_runs_it_again():
 
 def test_an_item_of_a_plain_queue_needs_no_worker():
     assert closed(told(job=job(task="oxmill:bytes"), workers=())) == []
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+GROUPED = job(group="acme", fields={"user_id": 62})
+BUSY = job(id="j0", state=State.RUNNING, group="acme", worker="w7")
+
+
+@pytest.mark.parametrize(
+    ("queue", "gate", "words", "opens_at"),
+    [
+        (
+            limited(GateInfo(group=None, running=3), concurrency=3),
+            "queue concurrency",
+            "3 of 3 jobs of queue 'mail' running: j0 by w7",
+            None,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=1),
+                GateInfo(group="acme", running=1),
+                group_concurrency=1,
+            ),
+            "group concurrency",
+            "1 of 1 jobs of group 'acme' running: j0 by w7",
+            None,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=1),
+                GateInfo(group="acme", running=1),
+                ordered_groups=True,
+            ),
+            "group concurrency",
+            "one at a time and in order: j0 by w7",
+            None,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=0, room=0, opens_at=NOW + 2 * SECOND), rate="1/5s"
+            ),
+            "queue rate",
+            "the rate 1/5s is used up for queue 'mail'; the next job may start in 2s",
+            NOW + 2 * SECOND,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=0),
+                GateInfo(group="acme", running=0, room=0, opens_at=NOW + 2 * SECOND),
+                group_rate="1/5s",
+            ),
+            "group rate",
+            "the rate 1/5s is used up for group 'acme'",
+            NOW + 2 * SECOND,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=0),
+                GateInfo(group="acme", running=0, opens_at=NOW + 2 * SECOND),
+            ),
+            "group rate",
+            "somebody asked to wait for group 'acme'",
+            NOW + 2 * SECOND,
+        ),
+        (
+            limited(
+                GateInfo(group=None, running=0, room=0, opens_at=NOW + 2 * SECOND),
+                rules=(Rule(kind=RuleKind.THROTTLE, target="mail", rate="1/5s"),),
+            ),
+            "throttle",
+            "queue 'mail' is throttled to 1/5s; the next job may start in 2s",
+            NOW + 2 * SECOND,
+        ),
+    ],
+)
+def test_a_limit_in_the_way(queue, gate, words, opens_at):
+    told_ = told(job=GROUPED, queue=queue, running=(BUSY,))
+
+    assert closed(told_) == [gate]
+    assert words in told_.summary
+    assert told_.runs_at == opens_at
+
+
+def test_limits_that_are_not_in_the_way_tell_their_numbers():
+    whole = GateInfo(group=None, running=2, room=4)
+    group = GateInfo(group="acme", running=1, room=1)
+    info = limited(whole, group, concurrency=3, rate="40/s", group_concurrency=2, group_rate="10/s")
+
+    told_ = told(job=GROUPED, queue=info)
+
+    assert closed(told_) == []
+    assert [gate.detail for gate in told_.gates if gate.name.startswith(("queue", "group"))] == [
+        "2 of 3 jobs of queue 'mail' running",
+        "queue 'mail' may start 4 now of 40/s",
+        "1 of 2 jobs of group 'acme' running",
+        "group 'acme' may start 1 now of 10/s",
+    ]
+    assert told_.runs_at == NOW
+
+
+@pytest.mark.parametrize(
+    ("scope", "target"),
+    [(Scope.TASK, "app:send"), (Scope.GROUP, "acme"), (Scope.FIELD, "user_id=62")],
+)
+@pytest.mark.parametrize(
+    ("kind", "lift"),
+    [
+        (RuleKind.PAUSE, "resume"),
+        (RuleKind.BLOCK, "unblock"),
+        (RuleKind.THROTTLE, "unthrottle"),
+    ],
+)
+def test_a_rule_on_a_task_a_group_or_a_field_in_the_way(scope, target, kind, lift):
+    ends = NOW + 60 * SECOND
+    rule = Rule(kind=kind, scope=scope, target=target, rate="1/min", expires_at=ends)
+
+    told_ = told(job=GROUPED, rules=(rule,), opens=(ends,))
+
+    assert closed(told_) == [str(kind)]
+    assert f"{scope} {target!r} is " in told_.summary
+    assert told_.closed[0].remedy == f"oxmill queues {lift} --{scope} {target}"
+    assert told_.runs_at == ends
+
+
+def test_an_open_throttle_is_told_and_not_in_the_way():
+    rule = Rule(kind=RuleKind.THROTTLE, scope=Scope.GROUP, target="acme", rate="1/min")
+
+    told_ = told(job=GROUPED, rules=(rule,), opens=(0,))
+
+    assert closed(told_) == []
+    assert "group 'acme' is throttled to 1/min" in [gate.detail for gate in told_.gates]
+
+
+def test_when_a_job_can_run_is_known_only_if_every_gate_opens_by_itself():
+    late = job(state=State.SCHEDULED, due_at=NOW + 5 * SECOND)
+    pause = Rule(kind=RuleKind.PAUSE, target="mail", expires_at=NOW + 9 * SECOND)
+    block = Rule(kind=RuleKind.BLOCK, target="mail")
+
+    assert told(job=late).runs_at == NOW + 5 * SECOND
+    assert told(job=late, queue=queue(pause)).runs_at == NOW + 9 * SECOND
+    assert told(job=late, queue=queue(pause, block)).runs_at is None
+    assert told(job=job(state=State.SUCCEEDED)).runs_at is None
+
+
+def test_a_held_job_names_what_it_waits_for():
+    held = job(state=State.HELD, reason=Reason.CHILDREN, joined=("c1", "c2"), flow="f")
+
+    told_ = told(job=held)
+
+    assert closed(told_) == ["dependencies"]
+    assert "spawned have ended: c1, c2" in told_.summary
+    assert told_.closed[0].remedy == "oxmill flows show f"

@@ -195,6 +195,20 @@ def test_what_is_not_given_stays_as_it_is(gated, face):
     assert face(gated.control, "limit", "mail", ageing=None).ageing is None
 
 
+def test_what_limits_leave_is_told_for_the_groups_named(gated, send, face):
+    face(gated.control, "limit", "mail", concurrency=5, group_rate="10/min burst 3")
+    face(send.using(group="acme"), "enqueue", "a")
+    gated.queue("mail").lease(600)
+
+    (info,) = face(gated, "queues", "mail", groups=("acme",))
+
+    assert [(gate.group, gate.running, gate.room) for gate in info.gates] == [
+        (None, 1, None),
+        ("acme", 1, 2),
+    ]
+    assert face(gated, "queues", "mail")[0].gates == ()
+
+
 @pytest.mark.parametrize("wrong", [{"rate": "often"}, {"concurrency": 0}, {"ageing": "soon"}])
 def test_senseless_limits_are_refused(gated, face, wrong):
     with pytest.raises(BadInput):

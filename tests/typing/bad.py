@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from good import Page, app, fetch, send, with_context
+from good import Page, access, app, crawled, fetch, merge, notify, send, with_context
 
-from oxmill import App, Call, Context, Unique
+from oxmill import App, Call, Context, Spawn, Unique
 
 send.enqueue(1)  # E1 wrong type
 send.enqueue("a", subjet="x")  # E2 wrong keyword
@@ -25,6 +25,21 @@ App("memory://", mod="fast")  # E16 misspelt option of the app
 app.control.cancel(quue="mail")  # E17 misspelt condition
 app.queue("q").add("text")  # E18 text is not bytes
 app.task(prioritty=3)  # E19 misspelt option of a task
+
+with app.flow("x") as f:
+    node = f.add(fetch, "u")
+    f.add(notify, node.out)  # E25 a page given to a number
+    f.add(merge, node.out)  # E26 one page given to a list of them
+    f.add(fetch, 1)  # E27 wrong type in a flow
+    f.add(send, "a", subjet="x")  # E28 wrong keyword in a flow
+    f.add(merge, [node.out]).join(on_failur="ignore")  # E29 misspelt term
+    f.add(merge, [node.out]).join(on_failure="explode")  # E30 unknown word
+    f.add(merge, [node.out]).after(fetch)  # E31 a task is not a node
+g: int = f.result(node)  # E32 wrong type of a node's result
+access.start({"usr_id": 1})  # E33 misspelt field of the state
+access.start({"user_id": "1"})  # E34 wrong type of a field
+Spawn([send.bind("a")], then=crawled)  # E35 numbers given to a continuation over pages
+app.flow("x", field={})  # E36 misspelt option of a flow
 
 
 @app.cron("@daily")  # E20 a task that needs arguments cannot be called by a clock

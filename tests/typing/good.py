@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, assert_type, reveal_type
+from typing import Any, TypedDict, assert_type, reveal_type
 
 from oxmill import (
     App,
     AsyncTask,
     Call,
     Context,
+    Failed,
+    Flow,
+    FlowInfo,
+    FlowStatus,
     Job,
     Lease,
+    Next,
+    Node,
+    Pipeline,
     Queue,
     Retry,
+    Spawn,
     State,
     Task,
     Unique,
@@ -61,6 +69,44 @@ def merge(pages: list[Page]) -> int:
 
 
 @app.task
+def merge_all(pages: list[Page | Failed], title: str) -> int:
+    return len(pages) + len(title)
+
+
+@app.task
+def notify(count: int) -> None: ...
+
+
+@app.task
+def crawl(site: str) -> int:
+    raise Spawn([fetch.bind(site), fetch.bind(site)], then=crawled, policy="all_end")
+
+
+@crawl.continuation
+def crawled(pages: list[Page | Failed], site: str) -> int:
+    return len(pages) + len(site)
+
+
+class Access(TypedDict, total=False):
+    user_id: int
+    roles: list[str]
+
+
+@app.step(queue="prepare", retry=3)
+def prepare(user_id: int) -> Access:
+    return {"roles": [str(user_id)]}
+
+
+@app.step
+async def check(roles: list[str] | None) -> Access | Next:
+    return Next(prepare, Access(roles=roles or []))
+
+
+access = app.pipeline("access", prepare, check, state=Access, lookup=["user_id"], shift={check: 5})
+plain = app.pipeline("plain", prepare)
+
+
+@app.task
 def untyped(a, b=None):  # type: ignore[no-untyped-def]
     return a, b
 
@@ -80,6 +126,28 @@ reveal_type(app.enqueue_many(fetch.bind(u) for u in ("a", "b")))  # list[Job[Pag
 reveal_type(fetch.job("id").result())  # Page
 reveal_type(current())  # Context
 reveal_type(app.job("id").state)  # State | None
+
+with app.flow("import", fields={"user_id": 62}, id="x") as f:
+    pages = [f.add(fetch, url) for url in ("a", "b")]
+    total = f.add(merge, [page.out for page in pages])
+    some = f.add(merge_all, [page.out for page in pages], title="x").join(policy="all_end")
+    f.add(notify, total.out).after(some, *pages).join(quorum=2, on_failure="ignore", deadline="1h")
+    f.add(send.using(delay="1m", queue="mail"), "ops@x", subject="done").after(total)
+    f.add(untyped, 1, b=total.out)
+
+reveal_type(total)  # Node[int]
+reveal_type(f.result(pages[0]))  # Page
+assert_type(access.start({"user_id": 62}, id="y").state(), Access)
+
+assert_type(pages, list[Node[Page]])
+assert_type(total.out, int)
+assert_type(some.job, Job[int])
+assert_type(f.status(), FlowStatus)
+assert_type(access, Pipeline[Access])
+assert_type(access.flow("y"), Flow[Access])
+assert_type(plain.start({"any": 1}).state(), dict[str, Any])
+assert_type(app.flows["x"].cancel(reason="no"), int)
+assert_type(next(app.flows.find(name="import", fields={"user_id": 62})), FlowInfo)
 
 assert_type(send("a"), int)
 assert_type(send.map([("a",), ("b",)]), list[Job[int]])
@@ -112,6 +180,11 @@ async def main() -> None:
     assert_type(await app.aenqueue_many(emails()), list[Job[int]])
     assert_type(await app.queue("q").alease(5), Lease | None)
     assert_type(await app.control.apause("q", expires="5m"), bool)
+    async with app.flow("import") as g:
+        node = g.add(fetch, "u")
+    assert_type(await g.aresult(node, timeout=5), Page)
+    assert_type(await g.aoutcome(), FlowInfo)
+    assert_type(await access.astart({}), Flow[Access])
     async for record in app.ajobs(queue="q", fields={"user": 7}):
         assert_type(record.id, str)
 

@@ -5,12 +5,14 @@ import os
 import signal
 import time
 
+from oxmill.model.failed import Failed
 from oxmill.model.outcome import RateLimited, Retry, Snooze
 from oxmill.queue.client import Client
 from oxmill.queue.context import current
 from oxmill.queue.declaring import Declaring
 from oxmill.queue.ids import IdSource
 from oxmill.queue.options import TaskOptions
+from oxmill.queue.spawning import Spawn
 
 
 def no_store():
@@ -89,3 +91,47 @@ def pages(path: str) -> int:
             file.write(str(os.getpid()))
         time.sleep(60)
     return current().cursor + 1
+
+
+@app.task(pool="process", retry=once)
+def part(n: int) -> list[int]:
+    if n < 0:
+        raise ValueError(n)
+    return [os.getpid(), n]
+
+
+@app.task(pool="process", retry=once)
+def whole(numbers: list[int], label: str) -> list:
+    current().save(label.upper())
+    raise Spawn([part.bind(n) for n in numbers], then=put_together, on_failure="collect")
+
+
+@whole.continuation
+def put_together(results: list[list[int] | Failed], label: str) -> list:
+    found = [each[1] if each else each.error_type for each in results]
+    return [os.getpid(), label, current().cursor, len(found), found[:3]]
+
+
+@app.task(pool="process", retry=once)
+def add(lists: list[list[int]], label: str) -> list:
+    return [os.getpid(), label, sum(each[1] for each in lists)]
+
+
+@app.step(pool="process")
+def double(n: int) -> dict[str, int]:
+    return {"n": n * 2, "pid": os.getpid()}
+
+
+@app.task
+async def fast(n: int) -> int:
+    return n
+
+
+@app.task(pool="process", retry=once)
+def crowd(n: int) -> int:
+    raise Spawn([fast.bind(each) for each in range(n)], then=total)
+
+
+@crowd.continuation
+def total(results: list[int]) -> int:
+    return sum(results)

@@ -13,15 +13,17 @@ from oxmill.cli.framework import Command
 from oxmill.cli.output import Column, Listing, encode, pairs, say, show_all, show_one, tint
 from oxmill.cli.selection import selecting
 from oxmill.cli.session import Session
-from oxmill.cli.times import ago, clock, here, span
+from oxmill.cli.times import ago, clock, here, iso, span
 from oxmill.errors import JobNotFound, ResultTimeout
-from oxmill.model.info import ListQueues, ListWorkers
-from oxmill.model.job import JSON, Job, Reason
+from oxmill.model.job import JSON, Job
 from oxmill.model.query import Filter, Find, Get
-from oxmill.model.state import LIVE, TERMINAL, State
+from oxmill.model.state import TERMINAL, State
 from oxmill.model.value import Micros
+from oxmill.queue.explaining import situation_of
+from oxmill.queue.talk import hold
 from oxmill.rules.duration import spell
-from oxmill.rules.explain import Explanation, Gate, Situation, explain
+from oxmill.rules.explain import Explanation, explain
+from oxmill.rules.situation import Gate
 from oxmill.store.doorbell import ended
 
 POLL_SECONDS = 1.0
@@ -135,6 +137,9 @@ def _lines(job: Job) -> str:
             ("unique", job.unique or ""),
             ("flow", job.flow or ""),
             ("parent", job.parent or ""),
+            ("after", ", ".join(job.after)),
+            ("spawned", ", ".join(job.joined)),
+            ("goes on in", job.resume or ""),
             ("payload", _readable(job.payload, job.content_type)),
             ("result", _readable(job.result, JSON)),
             ("progress", _readable(job.progress, JSON)),
@@ -174,31 +179,16 @@ def explain_job(session: Session, *, job_id: str) -> None:
 
     Every gate before it is listed: closed ones with the command that opens them.
     """
-    look = session.driver.inspecting
-    job = get_job(session, job_id)
-    queues = session.run(look.queues(ListQueues(queues=(job.queue,))))
-    workers = session.run(look.workers(ListWorkers()))
-    told = explain(
-        Situation(
-            job=job,
-            now=queues.now,
-            queue=next((info for info in queues.items if info.name == job.queue), None),
-            workers=workers.items,
-            holder=_holder(session, job),
-        )
-    )
-    record = {"id": job.id, "summary": told.summary, "remedy": told.remedy, "gates": told.gates}
+    situation = hold(session.driver, situation_of(session.driver, job_id))
+    job, told = situation.job, explain(situation)
+    record = {
+        "id": job.id,
+        "summary": told.summary,
+        "remedy": told.remedy,
+        "runs_at": iso(told.runs_at),
+        "gates": told.gates,
+    }
     show_one(record, lambda: _explained(job, told), session.output)
-
-
-def _holder(session: Session, job: Job) -> Job | None:
-    """The live job of the same unique key, among the newest of its task."""
-    if job.state is not State.HELD or job.reason != Reason.RERUN:
-        return None
-    live = tuple(state for state in State if state in LIVE)
-    find = Find(filter=Filter(tasks=(job.task,), states=live), limit=1_000)
-    found = session.run(session.driver.inspecting.find(find)).jobs
-    return next((one for one in found if one.unique == job.unique and one.id != job.id), None)
 
 
 def _explained(job: Job, told: Explanation) -> str:
@@ -207,6 +197,8 @@ def _explained(job: Job, told: Explanation) -> str:
         lines.append("")
     for gate in told.gates:
         lines.extend(_gate(gate))
+    if told.closed and told.runs_at is not None:
+        lines.append(f"can run at {clock(told.runs_at)}, as far as is known")
     if told.remedy:
         lines.append(f"try: {told.remedy}")
     return "\n".join(lines)

@@ -146,5 +146,5 @@ def _something(ids: tuple[str, ...], chosen: Filter) -> None:
     if not ids and chosen == Filter():
         raise click.UsageError(
             "no job was named: give ids, or choose by --queue, --task, --state, --group, --tag, "
-            "--field, --since or --before"
+            "--field, --flow, --since or --before"
         )

@@ -17,15 +17,17 @@ SECTIONS = {
     "Jobs": {
         "enqueue": "Put a job in line and print its id.",
         "jobs": "List, show, explain, retry, cancel, edit, wait for and remove jobs.",
+        "flows": "List, show, draw, cancel and retry flows.",
         "tasks": "List the tasks that the app declares.",
     },
     "Queues and schedules": {
-        "queues": "List, pause, resume, block, unblock, set and purge queues.",
+        "queues": "List, show, limit, pause, block, throttle, set and purge queues.",
         "cron": "List, foresee, run, pause and resume schedules.",
     },
     "Health": {
         "status": "Show queues, workers and what is wrong, on one screen.",
         "workers": "List workers, quiet them and stop them.",
+        "events": "Show who did what, and what went wrong.",
         "doctor": "Find what is unsafe or stuck, each with its remedy.",
     },
     "Store": {

@@ -10,11 +10,13 @@ import msgspec
 
 from oxmill.cli.output import Record
 from oxmill.cli.times import iso
-from oxmill.model.info import Finding, QueueInfo, WorkerInfo
+from oxmill.model.flow import FlowInfo
+from oxmill.model.info import Event, Finding, GateInfo, QueueInfo, WorkerInfo
 from oxmill.model.job import JSON, Attempt, Job
 from oxmill.model.rule import Rule
 from oxmill.model.schedule import ScheduleInfo
 from oxmill.model.settings import QueueSettings
+from oxmill.queue.tree import FlowTree
 
 
 def brief(job: Job) -> dict[str, Any]:
@@ -54,6 +56,9 @@ def full(job: Job) -> dict[str, Any]:
         "unique": job.unique,
         "flow": job.flow,
         "parent": job.parent,
+        "after": list(job.after),
+        "joined": list(job.joined),
+        "resume": job.resume,
         "content_type": job.content_type,
         "payload": content(job.payload, job.content_type),
         "result": content(job.result, JSON),
@@ -79,7 +84,7 @@ def content(data: bytes | None, content_type: str) -> Any:
     """Stored bytes, readable where they can be: JSON as it is, the rest in base 64."""
     if data is None:
         return None
-    if content_type == JSON:
+    if content_type == JSON or content_type.endswith("+json"):
         try:
             msgspec.json.decode(data)
         except msgspec.MsgspecError:
@@ -87,6 +92,29 @@ def content(data: bytes | None, content_type: str) -> Any:
         else:
             return msgspec.Raw(data)
     return {"base64": b64encode(data).decode()}
+
+
+def flow(info: FlowInfo) -> dict[str, Any]:
+    """A flow in a list."""
+    return {
+        "id": info.id,
+        "name": info.name,
+        "status": info.status,
+        "started_at": iso(info.started_at),
+        "ended_at": iso(info.ended_at),
+        "fields": dict(info.fields),
+        "state": {name: msgspec.Raw(value) for name, value in info.state.items()},
+        "counts": {str(state): number for state, number in info.counts.items()},
+    }
+
+
+def flow_tree(tree: FlowTree) -> Record:
+    """A flow with its jobs and their edges."""
+    jobs = [
+        brief(job) | {"parent": job.parent, "after": list(job.after), "joined": list(job.joined)}
+        for job in tree.jobs
+    ]
+    return flow(tree.flow) | {"jobs": jobs}
 
 
 def queue(info: QueueInfo) -> Record:
@@ -109,16 +137,44 @@ def rule(item: Rule) -> Record:
         "target": item.target,
         "reason": item.reason,
         "author": item.author,
+        "rate": item.rate,
         "set_at": iso(item.set_at),
         "expires_at": iso(item.expires_at),
+    }
+
+
+def gate(item: GateInfo) -> Record:
+    """What the limits of a queue, or of a group in it, leave now."""
+    return {
+        "group": item.group,
+        "running": item.running,
+        "waiting": item.waiting,
+        "room": item.room,
+        "opens_at": iso(item.opens_at),
+    }
+
+
+def event(item: Event) -> Record:
+    """What somebody did, or what went wrong."""
+    return {
+        "seq": item.seq,
+        "at": iso(item.at),
+        "kind": item.kind,
+        "target": item.target,
+        "author": item.author,
+        "detail": item.detail,
     }
 
 
 def settings(item: QueueSettings) -> Mapping[str, Any]:
     """Settings of a queue; lengths of time in seconds."""
     known = {
-        name: getattr(item, name) for name in item.__struct_fields__ if not name.startswith("keep")
+        name: getattr(item, name)
+        for name in item.__struct_fields__
+        if not name.startswith("keep") and name != "ageing"
     }
+    if item.ageing is not None:
+        known["ageing_seconds"] = item.ageing / 1e6
     return {
         "keep_succeeded_seconds": item.keep_succeeded / 1e6,
         "keep_failed_seconds": item.keep_failed / 1e6,

@@ -36,6 +36,7 @@ _OPTIONS = (
     click.option(
         "-f", "--field", "fields", multiple=True, metavar="NAME=VALUE", help="Jobs with this field."
     ),
+    click.option("--flow", metavar="ID", help="Jobs of this flow."),
     click.option(
         "--since", callback=when, metavar="WHEN", help="Enqueued since then (2h, a time)."
     ),
@@ -48,7 +49,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_filter(*args: Any, **options: Any) -> Any:
-        names = ("queues", "tasks", "states", "group", "tag", "fields", "since", "before")
+        names = ("queues", "tasks", "states", "group", "tag", "fields", "flow", "since", "before")
         given = {name: options.pop(name) for name in names}
         given["states"] = tuple(State(state) for state in given["states"])
         given["fields"] = read_fields(given["fields"])

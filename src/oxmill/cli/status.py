@@ -11,7 +11,7 @@ from oxmill.cli.cron import read_schedules
 from oxmill.cli.framework import Command
 from oxmill.cli.health import Scene, problems
 from oxmill.cli.output import paint, say, show_all, show_one
-from oxmill.cli.queues import queue_listing, read_queues
+from oxmill.cli.queues_look import queue_listing, read_queues
 from oxmill.cli.session import Session
 from oxmill.cli.workers import read_workers, worker_listing
 from oxmill.model.info import Finding, Level

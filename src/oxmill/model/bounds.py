@@ -25,6 +25,8 @@ class Bounds(Value, frozen=True):
     """Messages and tracebacks; longer ones are cut, never refused."""
     batch_jobs: int = 10_000
     """Jobs in one enqueue, settlements in one settle, ids in one look-up."""
+    edges: int = 10_000
+    """Jobs that one job of a flow may be after."""
     claim_jobs: int = 1_000
     """Jobs that one claim may ask for."""
     cleanup_jobs: int = 500

@@ -122,7 +122,7 @@ class Later:
 def _expected(job: NewJob) -> Enqueued:
     """What will be there after the commit, unless a unique key or an id is taken."""
     later = job.delay or job.run_at is not None
-    state = State.SCHEDULED if later else State.WAITING
+    state = State.HELD if job.after else State.SCHEDULED if later else State.WAITING
     return Enqueued(id=job.id, verdict=Verdict.CREATED, state=state)
 
 

@@ -30,7 +30,16 @@ from msgspec import UNSET
 from oxmill.errors import BadArguments
 from oxmill.model.outcome import Signal
 from oxmill.queue.faults import first_fault
-from oxmill.queue.hooks import from_plain, mentions_pydantic, to_plain, validated
+from oxmill.queue.gaps import Path, write_gapped
+from oxmill.queue.hooks import (
+    admitting_failed,
+    from_plain,
+    mentions_failed,
+    mentions_pydantic,
+    to_plain,
+    validated,
+)
+from oxmill.queue.stand_in import StandIn
 
 ENCODE: Final = msgspec.json.Encoder(enc_hook=to_plain).encode
 CANONICAL: Final = msgspec.json.Encoder(enc_hook=to_plain, order="sorted").encode
@@ -78,6 +87,29 @@ class Codec:
         if payload.find(b"null") >= 0 and (fault := first_fault(values, ENCODE)):
             raise BadArguments(f"{self._task}: {fault[0]}: {fault[1]}")
         return payload, proof
+
+    def pack_gapped(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[bytes, list[tuple[Path, StandIn]]]:
+        """The arguments as JSON, and where results are to be filled in. Parameters without such a
+        gap are checked here and now, the others when the job runs."""
+        try:
+            values = self._signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise BadArguments(f"{self._task}: {error}; it takes {self._signature}") from None
+        try:
+            payload, gaps = write_gapped(values)
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+            raise self._refusal(values, args, kwargs, error) from error
+        if not gaps:
+            return self.pack(args, kwargs)[0], []
+        touched = {path[0] for path, _ in gaps}
+        whole = {name: value for name, value in values.items() if name not in touched}
+        try:
+            self._read_some(ENCODE(whole))
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+            raise self._refusal(whole, args, kwargs, error) from error
+        return payload, gaps
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if self._plain and len(args) <= len(self._positional):
@@ -151,8 +183,37 @@ class Codec:
         bound = inspect.BoundArguments(self._signature, named)
         return bound.args, bound.kwargs
 
+    def unpack_some(self, fields: Mapping[str, bytes]) -> dict[str, Any]:
+        """The arguments to call the function with, where some are not known: their defaults count,
+        and `None` for those without."""
+        data = ENCODE({name: msgspec.Raw(value) for name, value in fields.items()})
+        try:
+            values = self._read_some(data)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise BadArguments(f"{self._task}: stored fields do not fit: {spell(error)}") from error
+        named: dict[str, Any] = {}
+        for parameter in self._parameters:
+            value = getattr(values, parameter.name)
+            if value is not UNSET:
+                named[parameter.name] = value
+            elif parameter.default is Parameter.empty:
+                named[parameter.name] = None
+        return named
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(parameter.name for parameter in self._parameters)
+
     @cached_property
     def _read(self) -> Callable[[bytes], msgspec.Struct]:
+        return self._reader(all_needed=True)
+
+    @cached_property
+    def _read_some(self) -> Callable[[bytes], msgspec.Struct]:
+        return self._reader(all_needed=False)
+
+    def _reader(self, *, all_needed: bool) -> Callable[[bytes], msgspec.Struct]:
         hints = self._hints()
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for parameter in self._parameters:
@@ -162,7 +223,7 @@ class Codec:
                 Parameter.VAR_POSITIONAL,
                 Parameter.VAR_KEYWORD,
             )
-            fields.append(field if needed else (*field, UNSET))
+            fields.append(field if needed and all_needed else (*field, UNSET))
         struct = msgspec.defstruct(
             "Arguments", fields, kw_only=True, forbid_unknown_fields=not self._lenient
         )
@@ -179,6 +240,7 @@ class Codec:
 
     def _readable(self, annotation: Any, what: str) -> Any:
         """The annotation in a form that msgspec can read."""
+        annotation = admitting_failed(annotation) if mentions_failed(annotation) else annotation
         try:
             msgspec.json.Decoder(annotation, dec_hook=from_plain)
         except (TypeError, NameError) as error:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from oxmill.errors import LostLease, WrongContext
+from oxmill.model.flow import FlowStep
 from oxmill.model.job import LeasedJob
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.token import Token
@@ -21,6 +22,9 @@ from oxmill.store.driver import Driver
 
 PARENT: Final = "oxmill-parent"
 """The header that names the job whose run enqueued this one."""
+
+CORRELATION: Final = "correlation-id"
+"""The header that tells which jobs belong to one cause."""
 
 
 class Progress(Value, frozen=True, omit_defaults=True):
@@ -89,8 +93,8 @@ class Completer(Protocol):
         """The way to the store of the task's app."""
         ...
 
-    def encode_result(self, value: Any) -> bytes | None:
-        """The result as stored."""
+    def ends(self, job: LeasedJob, value: Any, /) -> tuple[bytes | None, FlowStep | None]:
+        """The result as stored, and what happens to the job's flow."""
         ...
 
 
@@ -153,6 +157,12 @@ class Context:
     def headers(self) -> Mapping[str, str]:
         """What the enqueuer sent along: correlation id, trace context."""
         return self._job.headers
+
+    @property
+    def correlation(self) -> str | None:
+        """The header `correlation-id`, which spawned jobs and the next steps of a pipeline carry
+        along as they do all headers."""
+        return self._job.headers.get(CORRELATION)
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
@@ -231,11 +241,9 @@ class Context:
     def _completion(
         self, task: Completer, result: Any
     ) -> Callable[[Driver], Talk[tuple[Settled, ...]]]:
+        stored, flow = task.ends(self._job, result)
         settlement = Settlement(
-            id=self.id,
-            token=self.token,
-            outcome=Outcome.COMPLETE,
-            result=task.encode_result(result),
+            id=self.id, token=self.token, outcome=Outcome.COMPLETE, result=stored, flow=flow
         )
 
         def settle(driver: Driver) -> Talk[tuple[Settled, ...]]:

@@ -42,7 +42,7 @@ class Control(Ruling, Limiting):
         stop. Ended ones stay as they are."""
         request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
         return self._client.blocking(
-            "acancel", lambda driver: _repeat(driver.steering.cancel, request)
+            "acancel", lambda driver: repeat(driver.steering.cancel, request)
         )
 
     async def acancel(
@@ -50,31 +50,31 @@ class Control(Ruling, Limiting):
     ) -> int:
         """The same without blocking the event loop."""
         request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
-        return await self._client.awaiting(lambda driver: _repeat(driver.steering.cancel, request))
+        return await self._client.awaiting(lambda driver: repeat(driver.steering.cancel, request))
 
     def redrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Failed and cancelled jobs wait again, with fresh counts."""
         request = Redrive(filter=chosen(ids, where), author=author)
         return self._client.blocking(
-            "aredrive", lambda driver: _repeat(driver.steering.redrive, request)
+            "aredrive", lambda driver: repeat(driver.steering.redrive, request)
         )
 
     async def aredrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
         request = Redrive(filter=chosen(ids, where), author=author)
-        return await self._client.awaiting(lambda driver: _repeat(driver.steering.redrive, request))
+        return await self._client.awaiting(lambda driver: repeat(driver.steering.redrive, request))
 
     def purge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Delete jobs that are not running, with all that belongs to them. There is no way back."""
         request = Purge(filter=chosen(ids, where), author=author)
         return self._client.blocking(
-            "apurge", lambda driver: _repeat(driver.steering.purge, request)
+            "apurge", lambda driver: repeat(driver.steering.purge, request)
         )
 
     async def apurge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
         request = Purge(filter=chosen(ids, where), author=author)
-        return await self._client.awaiting(lambda driver: _repeat(driver.steering.purge, request))
+        return await self._client.awaiting(lambda driver: repeat(driver.steering.purge, request))
 
     def edit(
         self,
@@ -117,7 +117,7 @@ class Control(Ruling, Limiting):
         return await self._client.awaiting(lambda driver: _order(driver, request))
 
 
-def _repeat(step: Callable[[Any], Plan[Steered]], request: Cancel | Redrive | Purge) -> Talk[int]:
+def repeat(step: Callable[[Any], Plan[Steered]], request: Cancel | Redrive | Purge) -> Talk[int]:
     """Steer in bounded steps until nothing is left to do."""
     total = 0
     while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from inspect import iscoroutinefunction
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Literal,
@@ -29,8 +30,13 @@ from oxmill.queue.registry import Registry
 from oxmill.queue.task import AsyncTask, BaseTask, Task
 from oxmill.rules.duration import Duration, micros
 
+if TYPE_CHECKING:
+    from oxmill.queue.pipeline import Pipeline, PipelineTerms
+    from oxmill.queue.step import Step
+
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class Bindable(Protocol):
@@ -139,6 +145,44 @@ class Declaring:
             return task
 
         return declare if fn is None else declare(fn)
+
+    @overload
+    def step(self, fn: Callable[..., Any], /) -> Step: ...
+    @overload
+    def step(
+        self, fn: None = None, /, **options: Unpack[Declared]
+    ) -> Callable[[Callable[..., Any]], Step]: ...
+    def step(self, fn: Callable[..., Any] | None = None, /, **options: Unpack[Declared]) -> Any:
+        """Declare a function as a step over the shared state of a flow: `@app.step`, or
+        `@app.step(queue="check", retry=3)`. Its parameters name the fields that it reads."""
+        from oxmill.queue.step import Step  # noqa: PLC0415 - many programs need no flows
+
+        told = declaration(self._defaults, options)
+
+        def declare(fn: Callable[..., Any]) -> Step:
+            step = Step(fn, told.name or task_name(fn), told, self._client)
+            step.find = self.registry.get
+            self.registry.add(step)
+            return step
+
+        return declare if fn is None else declare(fn)
+
+    @overload
+    def pipeline(
+        self, name: str, /, *steps: Step, state: type[S], **terms: Unpack[PipelineTerms]
+    ) -> Pipeline[S]: ...
+    @overload
+    def pipeline(
+        self, name: str, /, *steps: Step, state: None = None, **terms: Unpack[PipelineTerms]
+    ) -> Pipeline[dict[str, Any]]: ...
+    def pipeline(
+        self, name: str, /, *steps: Step, state: Any = None, **terms: Unpack[PipelineTerms]
+    ) -> Any:
+        """Steps in their order over one shared state, whose type may be given as a `TypedDict`:
+        `app.pipeline("access", prepare, check, state=Access).start({"user_id": 62})`."""
+        from oxmill.queue.pipeline import Pipeline  # noqa: PLC0415 - as above
+
+        return Pipeline(name, self._client, steps, dict if state is None else state, terms)
 
     @overload
     def cron(self, expr: str, call: Call[Any], **timing: Unpack[CronTiming]) -> Schedule: ...

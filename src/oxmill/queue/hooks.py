@@ -5,12 +5,21 @@ Pydantic is never imported unless an annotation or a value is one of its own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from pathlib import PurePath
-from typing import Any, ClassVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, Union, get_args, get_origin
 
 import msgspec
+
+from oxmill.model.failed import Failed
+from oxmill.queue.stand_in import StandIn
+
+_MARK: Final = os.urandom(16).hex()
+"""The key of a failure among arguments. It never leaves the process, so no data can hold it."""
 
 
 class _Anything(type):
@@ -20,14 +29,43 @@ class _Anything(type):
         return True
 
 
-class Validated(metaclass=_Anything):
-    """Stands for an annotation that only pydantic can read, such as a union of its models."""
+class Proxy(metaclass=_Anything):
+    """Stands for an annotation that msgspec cannot read."""
 
     annotation: ClassVar[Any]
+
+    @classmethod
+    def read(cls, value: Any) -> Any:
+        """The value as the annotation says."""
+        raise NotImplementedError
+
+
+class Validated(Proxy):
+    """Stands for an annotation that only pydantic can read, such as a union of its models."""
+
+    @classmethod
+    def read(cls, value: Any) -> Any:
+        """As pydantic reads it."""
+        return _validate(cls.annotation, value)
+
+
+class OrFailed(Proxy):
+    """Stands for an annotation that admits `Failed` besides the type of a result."""
+
+    @classmethod
+    def read(cls, value: Any) -> Any:
+        """A failure where one was marked, else a result."""
+        if isinstance(value, dict) and _MARK in value:
+            return msgspec.convert(value[_MARK], Failed)
+        # As JSON, so that the rest is read just as it is without failures about.
+        data = msgspec.json.encode(value)
+        return msgspec.json.decode(data, type=cls.annotation, dec_hook=from_plain)
 
 
 def to_plain(value: Any) -> Any:
     """What to write for a value that msgspec cannot write."""
+    if isinstance(value, StandIn):
+        raise TypeError(f"{value!r} can only be passed to jobs of its own flow, by f.add(...)")
     if isinstance(value, PurePath):
         return str(value)
     # Subclasses of plain types, whose own conversions may have been replaced.
@@ -51,8 +89,8 @@ def from_plain(kind: Any, value: Any) -> Any:
             return origin(value)
         if issubclass(origin, str | int | float) and isinstance(value, str | int | float):
             return origin(value)
-        if issubclass(origin, Validated):
-            return _validate(origin.annotation, value)
+        if issubclass(origin, Proxy):
+            return origin.read(value)
         if is_pydantic(origin):
             return _validate(kind, value)
         if isinstance(value, list) and issubclass(list, origin) and issubclass(origin, Iterable):
@@ -77,6 +115,31 @@ def mentions_pydantic(annotation: Any) -> bool:
 def validated(annotation: Any) -> type:
     """A type that makes pydantic read this annotation as a whole."""
     return _Anything(str(annotation), (Validated,), {"annotation": annotation})
+
+
+def marked(failed: Failed) -> dict[str, Any]:
+    """A failure in the place of a result, for a type made by `admitting_failed` to read."""
+    return {_MARK: failed}
+
+
+def mentions_failed(annotation: Any) -> bool:
+    """Whether `Failed` is part of the annotation."""
+    return annotation is Failed or any(map(mentions_failed, get_args(annotation)))
+
+
+def admitting_failed(annotation: Any) -> Any:
+    """The annotation with each union that names `Failed` replaced by a type that reads it."""
+    if annotation is Failed:
+        return _Anything("Failed", (OrFailed,), {"annotation": None})
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if not mentions_failed(annotation):
+        return annotation
+    if origin is Annotated:
+        return admitting_failed(parts[0])
+    if origin in (Union, UnionType):
+        rest = [part for part in parts if part is not Failed]
+        return _Anything(str(annotation), (OrFailed,), {"annotation": reduce(or_, rest)})
+    return origin[tuple(part if part is ... else admitting_failed(part) for part in parts)]
 
 
 def _validate(annotation: Any, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, TypeVar, Unpack
 
 from msgspec.structs import replace
@@ -21,8 +21,10 @@ from oxmill.model.info import (
 from oxmill.model.job import Job as Record
 from oxmill.model.query import Find, Get, Page
 from oxmill.queue.client import Client
+from oxmill.queue.explaining import situation_of
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, as_filter
+from oxmill.rules.explain import Explanation, explain
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
 
@@ -43,6 +45,15 @@ class Looking:
         """The same without blocking the event loop."""
         return await self._client.awaiting(lambda driver: _get(driver, job_id))
 
+    def explain(self, job_id: str) -> Explanation:
+        """Why a job is where it is: every gate before it with its numbers, and when it can run, if
+        that is known; else `JobNotFound`."""
+        return explain(self._client.blocking("aexplain", lambda d: situation_of(d, job_id)))
+
+    async def aexplain(self, job_id: str) -> Explanation:
+        """The same without blocking the event loop."""
+        return explain(await self._client.awaiting(lambda d: situation_of(d, job_id)))
+
     def jobs(self, **where: Unpack[Where]) -> Iterator[Record]:
         """All jobs that meet the conditions, newest first, fetched page by page."""
         return self._pages(Find(filter=as_filter(**where), limit=_PAGE))
@@ -51,14 +62,15 @@ class Looking:
         """The same without blocking the event loop: `async for job in app.ajobs(...)`."""
         return self._apages(Find(filter=as_filter(**where), limit=_PAGE))
 
-    def queues(self, *names: str) -> tuple[QueueInfo, ...]:
-        """Counts, rules and settings of these queues, or of all."""
-        request = ListQueues(queues=names)
+    def queues(self, *names: str, groups: Sequence[str] = ()) -> tuple[QueueInfo, ...]:
+        """Counts, rules and settings of these queues, or of all; and what the limits of each, and
+        of these groups in it, leave now (`gates`), if groups are named."""
+        request = ListQueues(queues=names, groups=tuple(groups))
         return self._client.blocking("aqueues", lambda driver: _queues(driver, request))
 
-    async def aqueues(self, *names: str) -> tuple[QueueInfo, ...]:
+    async def aqueues(self, *names: str, groups: Sequence[str] = ()) -> tuple[QueueInfo, ...]:
         """The same without blocking the event loop."""
-        request = ListQueues(queues=names)
+        request = ListQueues(queues=names, groups=tuple(groups))
         return await self._client.awaiting(lambda driver: _queues(driver, request))
 
     def workers(self) -> tuple[WorkerInfo, ...]:

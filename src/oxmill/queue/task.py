@@ -10,23 +10,26 @@ from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 from msgspec.structs import replace
 
 from oxmill.errors import BadConfig
-from oxmill.model.job import Job as Record
 from oxmill.model.job import NewJob
 from oxmill.queue.bulk import enqueue_all
 from oxmill.queue.call import Call
 from oxmill.queue.client import Client
 from oxmill.queue.codec import CANONICAL, Codec
 from oxmill.queue.context import CURRENT, PARENT, current
+from oxmill.queue.continuation import Continuation
 from oxmill.queue.enqueueing import Receipt
+from oxmill.queue.gaps import Path
 from oxmill.queue.handle import Job
 from oxmill.queue.options import Declaration, Options, TaskOptions, with_options
+from oxmill.queue.runnable import Runnable
+from oxmill.queue.stand_in import StandIn
 from oxmill.rules.unique import argument_key, given_key, unique_key
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class BaseTask(Generic[P, R_co]):
+class BaseTask(Runnable[R_co], Generic[P, R_co]):
     """A function whose calls can be enqueued, with the function's own signature."""
 
     def __init__(
@@ -41,6 +44,7 @@ class BaseTask(Generic[P, R_co]):
         self.is_async = inspect.iscoroutinefunction(fn)
         self.takes_context = declaration.takes_context
         self.client = client
+        self.continuations: dict[str, Continuation[Any]] = {}
         self._codec = Codec(
             fn,
             name,
@@ -112,21 +116,20 @@ class BaseTask(Generic[P, R_co]):
             job = replace(job, headers={PARENT: context.id, **options.headers})
         return job
 
+    def flow_job(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], job_id: str
+    ) -> tuple[NewJob, list[tuple[Path, StandIn]]]:
+        """The call as a job of a flow, and where in its arguments results are to be filled in."""
+        payload, gaps = self._codec.pack_gapped(args, kwargs)
+        options, context = self.options, CURRENT.get(None)
+        job = replace(self._template, id=options.id or job_id, payload=payload)
+        if context is not None:
+            job = replace(job, headers={PARENT: context.id, **options.headers})
+        return job, gaps
+
     def handle(self, receipt: Receipt) -> Job[R_co]:
         """The handle of a job just enqueued."""
         return Job(receipt.answer.id, self.client, self, receipt)
-
-    def decode_arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments to run the function with; `BadArguments` if they do not fit it."""
-        return self._codec.unpack(payload)
-
-    def encode_result(self, value: Any) -> bytes | None:
-        """The result as stored, nothing for `None`; `BadArguments` if it cannot be."""
-        return None if value is None else self._codec.pack_result(value)
-
-    def read_result(self, record: Record) -> Any:
-        """A job's result, by the function's return annotation."""
-        return None if record.result is None else self._codec.unpack_result(record.result)
 
     @property
     def home(self) -> str | None:

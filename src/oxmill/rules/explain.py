@@ -4,39 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from oxmill.model.info import QueueInfo, WorkerInfo
 from oxmill.model.job import Job, Reason
-from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.rules.duration import spell
+from oxmill.rules.obstacles import limit_gates, rule_gates
+from oxmill.rules.situation import Gate, Situation
 
 PLAIN_ITEM: Final = "oxmill:bytes"
 """The task name of items of a plain work queue, which no worker runs."""
-
-
-class Situation(Value, frozen=True):
-    """What has to be known about a job and its surroundings to explain it."""
-
-    job: Job
-    now: Micros
-    queue: QueueInfo | None = None
-    workers: tuple[WorkerInfo, ...] = ()
-    """All workers with a fresh beat, whatever they serve."""
-    holder: Job | None = None
-    """The live job that holds this job's unique key, if it is another one."""
-
-
-class Gate(Value, frozen=True):
-    """One condition for a job to run."""
-
-    name: str
-    open: bool
-    detail: str
-    opens_at: Micros | None = None
-    """When it opens by itself, if that is known."""
-    remedy: str = ""
-    """What a person can do about it."""
 
 
 class Explanation(Value, frozen=True):
@@ -46,6 +22,9 @@ class Explanation(Value, frozen=True):
     gates: tuple[Gate, ...] = ()
     remedy: str = ""
     """What a person can do about a job that has ended."""
+    runs_at: Micros | None = None
+    """For a job that has not started: the earliest moment at which every gate can be open, if that
+    is known. Others may still be before it in line."""
 
     @property
     def closed(self) -> tuple[Gate, ...]:
@@ -69,7 +48,8 @@ def _idle(at: Situation) -> Explanation:
         *_held(at),
         *_due(at),
         *_expiry(at),
-        *_rules(at),
+        *rule_gates(at),
+        *limit_gates(at),
         *_workers(at),
     )
     closed = [gate for gate in gates if not gate.open]
@@ -81,7 +61,14 @@ def _idle(at: Situation) -> Explanation:
         summary = "waiting: every gate is open, so a worker takes it in its turn"
     else:
         summary = f"{at.job.state}: every gate is open; the next claim or sweep lets it in"
-    return Explanation(summary=summary, gates=gates)
+    return Explanation(summary=summary, gates=gates, runs_at=_runs_at(at.now, closed))
+
+
+def _runs_at(now: Micros, closed: list[Gate]) -> Micros | None:
+    """When the last of the closed gates opens by itself, if all of them do."""
+    moments = [gate.opens_at for gate in closed]
+    known = [moment for moment in moments if moment is not None]
+    return max([now, *known]) if len(known) == len(moments) else None
 
 
 def _held(at: Situation) -> tuple[Gate, ...]:
@@ -100,8 +87,27 @@ def _held(at: Situation) -> tuple[Gate, ...]:
                 remedy=f"oxmill jobs explain {at.holder.id}" if at.holder else "",
             ),
         )
-    detail = f"it is held ({job.reason})" if job.reason else "it waits for other jobs to end"
-    return (Gate(name="dependencies", open=False, detail=detail),)
+    others = job.joined or job.after
+    detail = _held_for(job)
+    if others:
+        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+        detail += f": {shown}"
+    remedy = f"oxmill flows show {job.flow}" if job.flow else ""
+    return (Gate(name="dependencies", open=False, detail=detail, remedy=remedy),)
+
+
+def _held_for(job: Job) -> str:
+    match job.reason:
+        case Reason.CHILDREN:
+            return f"it waits for {_count(len(job.joined), 'job')} that it has spawned"
+        case Reason.STAGED:
+            return "its flow is still being enqueued; all of it starts when that is done"
+        case None if job.after:
+            return f"it waits for {_count(len(job.after), 'job')} of its flow"
+        case None:
+            return "it waits for other jobs to end"
+        case reason:
+            return f"it is held ({reason})"
 
 
 def _due(at: Situation) -> tuple[Gate, ...]:
@@ -126,45 +132,6 @@ def _expiry(at: Situation) -> tuple[Gate, ...]:
         detail = f"it expired {spell(at.now - expires)} ago and will end as cancelled"
         return (Gate(name="expiry", open=False, detail=detail),)
     return (Gate(name="expiry", open=True, detail=f"expires in {spell(expires - at.now)}"),)
-
-
-def _rules(at: Situation) -> tuple[Gate, ...]:
-    rules = at.queue.rules if at.queue is not None else ()
-    gates = tuple(_rule(rule, at.now) for rule in rules if _covers(rule, at))
-    if gates:
-        return gates
-    return (Gate(name="rules", open=True, detail=f"no rule on queue {at.job.queue!r}"),)
-
-
-def _covers(rule: Rule, at: Situation) -> bool:
-    if rule.expires_at is not None and rule.expires_at <= at.now:
-        return False
-    targets = {
-        Scope.QUEUE: at.job.queue,
-        Scope.TASK: at.job.task,
-        Scope.GROUP: at.job.group,
-    }
-    return rule.scope in targets and targets[rule.scope] == rule.target
-
-
-def _rule(rule: Rule, now: Micros) -> Gate:
-    done = {RuleKind.PAUSE: "paused", RuleKind.BLOCK: "blocked", RuleKind.THROTTLE: "throttled"}
-    detail = f"{rule.scope} {rule.target!r} is {done[rule.kind]}"
-    if rule.author:
-        detail += f" by {rule.author}"
-    if rule.set_at:
-        detail += f" since {spell(max(now - rule.set_at, 0))}"
-    if rule.reason:
-        detail += f": {rule.reason}"
-    lift = {RuleKind.PAUSE: "resume", RuleKind.BLOCK: "unblock"}.get(rule.kind)
-    remedy = f"oxmill queues {lift} {rule.target}" if lift and rule.scope is Scope.QUEUE else ""
-    return Gate(
-        name=str(rule.kind),
-        open=rule.kind is RuleKind.THROTTLE,
-        detail=detail,
-        opens_at=rule.expires_at,
-        remedy=remedy,
-    )
 
 
 def _workers(at: Situation) -> tuple[Gate, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from oxmill.errors import TooBig
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
+from oxmill.model.flow import FlowStep
 from oxmill.model.job import LeasedJob, Reason
 from oxmill.model.outcome import Cancel, RateLimited, Retry, Signal, Snooze
 from oxmill.model.rule import Scope
@@ -25,8 +26,14 @@ _TRACEBACK: Final = 24_000
 cuts it to its own bounds."""
 
 
-def completed(job: LeasedJob, result: bytes | None, bounds: Bounds = DEFAULT_BOUNDS) -> Settlement:
-    """It returned: succeeded, or failed for good if the result is over the store's limit."""
+def completed(
+    job: LeasedJob,
+    result: bytes | None,
+    bounds: Bounds = DEFAULT_BOUNDS,
+    flow: FlowStep | None = None,
+) -> Settlement:
+    """It returned: succeeded, or failed for good if the result is over the store's limit. With a
+    step of its flow it goes on there, or is held until the jobs that it spawned have ended."""
     if result is not None and len(result) > bounds.result_bytes:
         return refused(
             job,
@@ -35,7 +42,9 @@ def completed(job: LeasedJob, result: bytes | None, bounds: Bounds = DEFAULT_BOU
                 f"Store the data elsewhere and return a reference"
             ),
         )
-    return Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE, result=result)
+    return Settlement(
+        id=job.id, token=job.token, outcome=Outcome.COMPLETE, result=result, flow=flow
+    )
 
 
 def raised(job: LeasedJob, error: BaseException, policy: Retry, chance: float) -> Settlement:
@@ -53,7 +62,15 @@ def raised(job: LeasedJob, error: BaseException, policy: Retry, chance: float) -
 
 
 def signalled(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
-    """The task said itself how its run ends, by raising or by returning a signal."""
+    """The task said itself how its run ends, by raising or by returning a signal. One that makes no
+    sense, such as a delay of "soon", fails the job for good and says why."""
+    try:
+        return _meant(job, signal, policy, chance)
+    except Exception as error:  # noqa: BLE001 - a run without a conclusion would hold its slot for ever
+        return refused(job, error)
+
+
+def _meant(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
     match signal:
         case Snooze():
             return snoozed(job, micros(signal.delay))
@@ -98,6 +115,16 @@ def snoozed(job: LeasedJob, delay: Micros) -> Settlement:
 def released(job: LeasedJob) -> Settlement:
     """Back to its old place in line; uses up nothing."""
     return Settlement(id=job.id, token=job.token, outcome=Outcome.RELEASE)
+
+
+def unprepared(job: LeasedJob) -> Settlement:
+    """Put off without using up an attempt: the store did not give what the run needs."""
+    return snoozed(job, SECOND)
+
+
+def goes_on(settlement: Settlement) -> bool:
+    """Whether the job is held to go on later, though this run has completed."""
+    return settlement.flow is not None and settlement.flow.resume is not None
 
 
 def rate_limited(job: LeasedJob, length: Micros, scope: Scope) -> Settlement:

@@ -88,9 +88,9 @@ def _check_edges(job: NewJob, bounds: Bounds) -> None:
     if job.parent is not None:
         check_name("parent's id", job.parent, bounds.id_bytes)
     edges = len(set(job.after))
-    if edges > bounds.batch_jobs:
+    if edges > bounds.edges:
         raise TooBig(
-            f"job {job.id} is after {edges:,} jobs; the limit is {bounds.batch_jobs:,}. Let jobs "
+            f"job {job.id} is after {edges:,} jobs; the limit is {bounds.edges:,}. Let jobs "
             f"in between gather parts of them"
         )
     if job.join is not None:

@@ -9,6 +9,8 @@ from typing import Any
 from oxmill.errors import BadArguments
 from oxmill.model.job import Job as Record
 from oxmill.queue.codec import ENCODE, decode_plain
+from oxmill.queue.gaps import GAPPED, read_gapped
+from oxmill.queue.step import Step
 from oxmill.queue.task import BaseTask
 
 AnyTask = BaseTask[..., Any]
@@ -26,7 +28,13 @@ def calls_like(
 
 
 def arguments(task: AnyTask, record: Record) -> dict[str, Any]:
-    """The arguments that a run of the job would get, defaults included, as plain JSON values."""
+    """The arguments that a run of the job would get, defaults included, as plain JSON values. Where
+    results of other jobs are to be filled in there is `None`; a step has no arguments."""
+    if isinstance(task, Step):
+        return {}
+    if record.content_type == GAPPED:
+        known: dict[str, Any] = decode_plain(bytes(read_gapped(record.payload).arguments))
+        return known
     args, kwargs = task.decode_arguments(record.payload)
     bound = _signature(task).bind(*args, **kwargs)
     bound.apply_defaults()

@@ -9,7 +9,7 @@ from typing import Any
 
 from oxmill.errors import OxmillError
 from oxmill.model.claim import Claim, Hold, Renew, Renewal
-from oxmill.model.info import ListQueues
+from oxmill.model.info import ListQueues, Sweep
 from oxmill.model.job import LeasedJob
 from oxmill.model.query import Filter, Find
 from oxmill.model.settings import SECOND
@@ -19,8 +19,9 @@ from oxmill.queue.registry import Registry
 from oxmill.queue.work import BYTES_TASK
 from oxmill.store.driver import Driver
 from oxmill.worker.execution import Execution
+from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
-from oxmill.worker.lanes.lane import AnyTask, Lane
+from oxmill.worker.lanes.lane import Body, Lane
 from oxmill.worker.lifespan import living
 from oxmill.worker.middleware import Lifespan, Middleware
 from oxmill.worker.runs import Run, Why
@@ -37,7 +38,7 @@ class TestLanes(Lanes):
 
     __test__ = False
 
-    def of(self, task: AnyTask) -> Lane:
+    def of(self, task: Body) -> Lane:
         """The lane that this task runs in."""
         return self._thread if task.options.pool == "process" else super().of(task)
 
@@ -62,6 +63,7 @@ class Runner:
         """Run what is due, and what that makes due, until nothing is left; how many runs."""
         lanes = TestLanes()
         execution = Execution(self._registry, lanes)
+        execution.flows = FlowStore(self._driver)
         execution.middleware = self._middleware
         execution.bounds = self._driver.bounds
         execution.chance = _middle
@@ -89,6 +91,14 @@ class Runner:
         return ran
 
     async def _claim(self) -> LeasedJob | None:
+        """The next job that is due; if there is none, what a sweep sets free."""
+        while (job := await self._claim_due()) is None:
+            swept = await self._driver.arun(self._driver.housekeeping.sweep(Sweep()))
+            if not (swept.more or swept.queues):
+                return None
+        return job
+
+    async def _claim_due(self) -> LeasedJob | None:
         queues = await self._queues()
         if not queues:
             return None

@@ -20,7 +20,7 @@ from oxmill.errors import BadConfig
 from oxmill.queue.registry import Registry
 from oxmill.rules.settle import failure_of
 from oxmill.worker.execution import Execution
-from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.lanes.lane import Arguments, Body
 from oxmill.worker.messages import (
     Broken,
     Completing,
@@ -59,6 +59,7 @@ def main() -> int:
         execution = Execution(registry, HereLane())
         while isinstance(message := receive(inbox), Start):
             run = Run(message.job, renew_soon=line.look.set)
+            run.inputs = message.inputs
             run.on_completing = partial(line.tell, Completing())
             line.run = run
             settlement = runner.run(execution.perform(run), context=copy_context())
@@ -82,11 +83,11 @@ def load_registry(app: str) -> Registry:
 class HereLane:
     """Runs one function at a time, right here: a child process has nothing else to do."""
 
-    def of(self, _task: AnyTask) -> HereLane:
+    def of(self, _task: Body) -> HereLane:
         """The only lane there is."""
         return self
 
-    async def call(self, _run: Run, task: AnyTask, arguments: Arguments) -> Any:
+    async def call(self, _run: Run, task: Body, arguments: Arguments) -> Any:
         """Call the function, or await the coroutine. The worker watches the time."""
         args, kwargs = arguments
         value = task.fn(*args, **kwargs)

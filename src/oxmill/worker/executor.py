@@ -61,7 +61,7 @@ class Executor:
         if run.timer is not None:
             run.timer.cancel()
         if settlement is not None:
-            goes_on = settlement.outcome is not Outcome.COMPLETE
+            goes_on = settlement.outcome is not Outcome.COMPLETE or settle.goes_on(settlement)
             progress = run.unsaved() if goes_on else None
             self._settler.add(settlement, progress, completing=run.completing)
             self._tell(run, settlement)

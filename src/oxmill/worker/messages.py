@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import IO, Final
 
 import msgspec
+from msgspec.structs import asdict
 
-from oxmill.model.job import LeasedJob
+from oxmill.model.flow import FlowStep, Join
+from oxmill.model.job import LeasedJob, NewJob
 from oxmill.model.rule import Scope
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.value import Micros, Value
+from oxmill.queue.inputs import Input
 
 _LENGTH: Final = struct.Struct(">I")
 
@@ -29,6 +33,8 @@ class Start(Value, frozen=True, tag=True):
     """To the child: run this job."""
 
     job: LeasedJob
+    inputs: Mapping[str, Input] = {}
+    """The jobs that it has waited for, as far as it needs them."""
 
 
 class Ready(Value, frozen=True, tag=True):
@@ -51,6 +57,17 @@ class Completing(Value, frozen=True, tag=True):
     """From the child: the run has completed its job in a transaction of its own."""
 
 
+class Advance(Value, frozen=True):
+    """A step of a flow as it goes over the pipe, where its types must be known one by one."""
+
+    merge: Mapping[str, bytes]
+    then: tuple[NewJob, ...]
+    spawn: tuple[NewJob, ...]
+    publish: str | None
+    join: Join
+    resume: str | None
+
+
 class Ended(Value, frozen=True, tag=True):
     """From the child: how the run ended."""
 
@@ -60,6 +77,7 @@ class Ended(Value, frozen=True, tag=True):
     delay: Micros = 0
     reason: str | None = None
     closes: Scope | None = None
+    flow: Advance | None = None
 
     @classmethod
     def of(cls, settlement: Settlement) -> Ended:
@@ -71,6 +89,7 @@ class Ended(Value, frozen=True, tag=True):
             delay=settlement.delay,
             reason=settlement.reason,
             closes=settlement.closes,
+            flow=None if settlement.flow is None else Advance(**asdict(settlement.flow)),
         )
 
     def settlement(self, job: LeasedJob) -> Settlement:
@@ -84,6 +103,7 @@ class Ended(Value, frozen=True, tag=True):
             delay=self.delay,
             reason=self.reason,
             closes=self.closes,
+            flow=None if self.flow is None else FlowStep(**asdict(self.flow)),
         )
 
 

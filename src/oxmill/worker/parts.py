@@ -25,6 +25,7 @@ from oxmill.worker.claimer import Claimer
 from oxmill.worker.config import WorkerConfig
 from oxmill.worker.execution import Execution
 from oxmill.worker.executor import Executor
+from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
 from oxmill.worker.listener import Listener
 from oxmill.worker.messages import Hello
@@ -75,12 +76,15 @@ def assemble(
     bus, metrics = Bus(), Metrics()
     lanes = Lanes(config.slots, bus=bus, hello=hello, recycle=config.child_jobs)
     execution = Execution(registry, lanes, bus)
+    execution.flows = FlowStore(driver)
     execution.middleware, execution.bounds = tuple(extras.get("middleware", ())), driver.bounds
     settler = Settler(driver, config.lease, bus, metrics)
     executor = Executor(execution, settler, bus, metrics, config.patience / SECOND)
     claimer = Claimer(driver, config, executor, settler, bus)
     claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
+    sweeper = Sweeper(driver, bus, config.sweep_every / SECOND)
+    settler.on_published = sweeper.wake
     systemd, vetting = Systemd(), Vetting(driver, bus, config.allow)
     return Parts(
         bus=bus,
@@ -97,7 +101,7 @@ def assemble(
         services=(
             beat,
             vetting,
-            Sweeper(driver, bus, config.sweep_every / SECOND),
+            sweeper,
             Pruner(driver, bus, config.prune_every / SECOND),
             Scheduler(driver, bus, extras.get("schedules", ()), firing=config.scheduler),
         ),

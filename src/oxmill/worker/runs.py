@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oxmill.model.job import LeasedJob
 from oxmill.queue.context import Context, Hold
+from oxmill.queue.inputs import Inputs
 from oxmill.worker.stacks import stack_of_task
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Run(Hold):
         "carried",
         "context",
         "ended",
+        "inputs",
         "job",
         "lane",
         "limit",
@@ -80,6 +82,8 @@ class Run(Hold):
         self.timer: asyncio.TimerHandle | None = None
         self.carried: bytes | None = None
         """Progress that a child process sent and no renewal has stored yet."""
+        self.inputs: Inputs | None = None
+        """The jobs that it has waited for, once they were looked up."""
         self.ended = False
         self.settled = False
         """The run has completed its job itself, and that is committed: there is no lease to keep."""

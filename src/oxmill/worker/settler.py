@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from oxmill.errors import StoreError
@@ -13,7 +14,7 @@ from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import LeaseLost, OutcomeDropped
 from oxmill.observe.metrics import Metrics
-from oxmill.rules.settle import unstorable, without_gates
+from oxmill.rules.settle import goes_on, unstorable, without_gates
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan, together
@@ -41,6 +42,8 @@ class Settler:
     """
 
     def __init__(self, driver: Driver, lease: Micros, bus: Bus, metrics: Metrics) -> None:
+        self.on_published: Callable[[], None] = _nothing
+        """Called when a stage of many jobs was published: there is something to sweep."""
         self._driver = driver
         self._lease = lease
         self._bus = bus
@@ -61,7 +64,7 @@ class Settler:
         self._waiting.append(settlement)
         if completing:
             self._completing.add((settlement.id, settlement.token))
-        if progress is not None and settlement.outcome in _GOES_ON:
+        if progress is not None and (settlement.outcome in _GOES_ON or goes_on(settlement)):
             self._progress[settlement.id] = Renewal(
                 id=settlement.id, token=settlement.token, progress=progress
             )
@@ -110,6 +113,8 @@ class Settler:
             done = self._completing and self._done_before(item, settled)
             if settled.ruling is not Ruling.WON and not done:
                 self._lost(item)
+            if item.flow is not None and item.flow.publish is not None:
+                self.on_published()
 
     def _done_before(self, item: Settlement, settled: Settled) -> bool:
         """Whether the run itself had completed the job: then nothing else it says counts."""
@@ -176,3 +181,7 @@ class Settler:
     def _lost(self, item: Settlement) -> None:
         self._metrics.leases_lost += 1
         self._bus.emit(LeaseLost(job=item.id, attempt=item.token.attempt, at="settlement"))
+
+
+def _nothing() -> None:
+    """Nobody waits yet."""

@@ -23,6 +23,7 @@ from oxmill.errors import (
     OutcomeUnknown,
     SchemaMismatch,
     StoreError,
+    StoreFull,
     StoreRefused,
     StoreUnavailable,
 )
@@ -526,6 +527,24 @@ def test_a_server_that_became_read_only_asks_for_the_primary(url):
             server.ask("SET GLOBAL read_only = 0")
         do(driver, Enqueue(jobs=(job("c"),)))
         assert {found.id for found in do(driver, Find()).jobs} == {"a", "c"}
+
+
+def test_a_full_disk_takes_no_jobs_and_loses_none(url):
+    """The server's own error, raised by a trigger in place of a file system that is full."""
+    server, name = shared_server(), url.rpartition("/")[2]
+    with opened(url) as driver:
+        do(driver, Enqueue(jobs=(job("before"),)))
+        server.ask(
+            "CREATE TRIGGER full_disk BEFORE INSERT ON oxmill_jobs FOR EACH ROW "
+            "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1021, MESSAGE_TEXT = 'Disk full'",
+            name,
+        )
+        for ids in (("one",), ("some", "more")):
+            with pytest.raises(StoreFull):
+                do(driver, Enqueue(jobs=tuple(map(job, ids))))
+        server.ask("DROP TRIGGER full_disk", name)
+        do(driver, Enqueue(jobs=(job("after"),)))
+        assert {found.id for found in do(driver, Find()).jobs} == {"before", "after"}
 
 
 def test_too_many_connections_can_be_tried_again(tmp_path):

@@ -13,7 +13,7 @@ from private_postgres import Server, free_port, schema_url
 from wire import Wire
 
 from oxmill.drivers.postgres.driver import open_postgres
-from oxmill.errors import OutcomeUnknown, StoreError, StoreRefused, StoreUnavailable
+from oxmill.errors import OutcomeUnknown, StoreError, StoreFull, StoreRefused, StoreUnavailable
 from oxmill.model.info import ListQueues
 from oxmill.model.job import Verdict
 from oxmill.model.query import Cancel, Filter, Get
@@ -201,6 +201,51 @@ def test_a_user_without_rights_is_refused_with_what_to_do(postgres_server):
 
     with pytest.raises(StoreRefused, match="GRANT"):
         enqueue(driver, "b")
+    driver.close()
+
+
+def test_a_full_disk_takes_no_jobs_and_loses_none(postgres_server):
+    """The server's own error, raised by a trigger in place of a file system that is full."""
+    url = schema_url()
+    driver = open_postgres(url, doorbell=False)
+    enqueue(driver, "before")
+    table = f"{url.rpartition('=')[2]}.jobs"
+    postgres_server.ask(
+        f"CREATE FUNCTION {table}_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$"
+    )
+    postgres_server.ask(
+        f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION {table}_full()"
+    )
+
+    for ids in (("one",), ("some", "more")):
+        with pytest.raises(StoreFull, match="disk space"):
+            enqueue(driver, *ids)
+    (lease,) = claim(driver, 5)
+    settle(driver, lease)
+    postgres_server.ask(f"DROP TRIGGER full_disk ON {table}")
+
+    assert [answer.id for answer in enqueue(driver, "after")] == ["after"]
+    driver.close()
+
+
+def test_a_server_that_takes_no_writes_asks_for_the_primary(own):
+    server = own()
+    driver = open_postgres(server.url, doorbell=False)
+    enqueue(driver, "before")
+    server.ask("ALTER SYSTEM SET default_transaction_read_only = on")
+    server.ask("SELECT pg_reload_conf()")
+
+    def refused():
+        with pytest.raises(StoreUnavailable, match="primary"):
+            enqueue(driver, "meanwhile")
+        return True
+
+    assert eventually(refused)
+    server.ask("ALTER SYSTEM RESET default_transaction_read_only")
+    server.ask("SELECT pg_reload_conf()")
+
+    assert eventually(lambda: enqueue(driver, "after"))
     driver.close()
 
 

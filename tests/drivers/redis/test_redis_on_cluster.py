@@ -11,11 +11,12 @@ from oxmill.drivers.redis.keys import FIXED, NAMED
 from oxmill.model.claim import Claim
 from oxmill.model.info import Beat, Command, Order, Prune, Sweep, WorkerInfo
 from oxmill.model.job import Enqueue, NewJob
-from oxmill.model.rule import PutRules, Rule, RuleKind
+from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
 from oxmill.model.schedule import PutSchedules, Schedule
 from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.model.unique import UniqueKey
+from oxmill.store.capabilities import Capability
 from oxmill.testing.conformance.suite import all_tests
 from oxmill.testing.face import Face
 
@@ -50,6 +51,47 @@ globals().update(all_tests())
 assert globals().keys() >= RELATING
 
 
+GATES = {
+    b"lane",
+    b"aside",
+    b"gates",
+    b"stalled",
+    b"groups",
+    b"lanes",
+    b"parked",
+    b"opens",
+    b"meters",
+    b"endings",
+    b"covers",
+}
+
+
+async def meet_every_gate(world):
+    """Lanes open, parked and held up, jobs set aside, rules of every scope, rates in use."""
+    jobs = [
+        NewJob(id=f"{q}-{g}-{n}", queue=q, task="slow" if n else "t", payload=b"", group=f"{{{g}")
+        for q in ("g{1}", "o{1}")
+        for g in "abc"
+        for n in range(3)
+    ]
+    limits = QueueSettings(group_concurrency=2, group_rate="1/s burst 2", rate="1000/s")
+    await world.do(PutSettings(queue="g{1}", settings=limits))
+    await world.do(PutSettings(queue="o{1}", settings=QueueSettings(ordered_groups=True)))
+    await world.do(Enqueue(jobs=tuple(jobs)))
+    for number, queue in enumerate(("g{1}", "o{1}", "g{1}")):
+        claim = Claim(queues=(queue,), limit=2, lease=600 * SECOND, worker="w", nonce=20 + number)
+        for lease in (await world.do(claim)).jobs:
+            item = Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE)
+            await world.do(Settle(items=(item,)))
+    slow = Rule(kind=RuleKind.PAUSE, target="slow", scope=Scope.TASK)
+    asked = Rule(kind=RuleKind.PAUSE, target="{c", scope=Scope.GROUP, expires_at=2**52)
+    await world.do(PutRules(set=(slow, asked)))
+    claim = Claim(queues=("g{1}", "o{1}"), limit=9, lease=600 * SECOND, worker="w", nonce=30)
+    await world.do(claim)
+    fresh = NewJob(id="fresh", queue="g{1}", task="t", payload=b"", group="{d", priority=1)
+    await world.do(Enqueue(jobs=(fresh,)))
+
+
 async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, tmp_path):
     """A cluster refuses what leaves the slot; what stays in it must be in keys.py."""
     every = [
@@ -77,6 +119,8 @@ async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cl
     worker = WorkerInfo(id="w{1}", host="h", pid=1, version="1", queues=("q{1}",), slots=1)
     await world.do(Beat(worker=worker, ttl=SECOND))
     await world.do(Order(workers=("w{1}",), command=Command.QUIET))
+    if Capability.LIMITS in world.driver.capabilities:
+        await meet_every_gate(world)
     await world.pass_time(2 * SECOND)
     await world.do(Sweep())
     await world.do(Prune())
@@ -87,6 +131,9 @@ async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cl
     by_name = {f":{key.name.partition(':')[0]}:".encode(): key.type for key in NAMED}
 
     assert len(own) > 20
+    if Capability.LIMITS in world.driver.capabilities:
+        met = {tag.sub(b"", key, count=1).split(b":")[1] for key in own if b"}:" in key}
+        assert met >= GATES
     for key, kind in own.items():
         assert tag.match(key), key
         rest = tag.sub(b"", key, count=1)

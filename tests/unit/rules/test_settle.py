@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oxmill.model.bounds import Bounds
-from oxmill.model.job import LeasedJob
+from oxmill.model.job import LeasedJob, Reason
 from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
 from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Settlement
@@ -212,3 +212,14 @@ def test_without_gates_the_job_alone_runs_later():
 
     assert told == settle.snoozed(leased(), 30_000_000)
     assert settle.without_gates(settle.released(leased())) == settle.released(leased())
+
+
+@pytest.mark.parametrize(
+    "signal", [Snooze("soon"), Snooze(-1), Snooze(None), Retry(after="soon"), RateLimited("later")]
+)
+def test_a_signal_that_makes_no_sense_fails_for_good(signal):
+    settlement = settle.raised(leased(), signal, POLICY, 0.5)
+
+    assert settlement.outcome is Outcome.FAIL
+    assert settlement.reason == Reason.REFUSED
+    assert settlement.error is not None

@@ -64,9 +64,10 @@ def _claim(world: World, request: Claim) -> Claimed:
     open_queues = [queue for queue in queues if not world.closed(queue, now)]
     serving = Serving(world, open_queues, now)
     chosen = serving.choose(request.limit, _granting(world, request, now))
-    full = len(chosen) == request.limit
-    moments = [*_moments(world, open_queues), *serving.moments()]
-    return _claimed(world, chosen, request, None if full else min(moments, default=None))
+    moments: list[Micros] = []
+    if len(chosen) < request.limit:
+        moments = [*_moments(world, open_queues), *serving.moments()]
+    return _claimed(world, chosen, request, min(moments, default=None))
 
 
 def _claim_ids(world: World, request: ClaimIds) -> Claimed:

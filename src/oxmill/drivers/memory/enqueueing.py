@@ -87,7 +87,7 @@ class _Intake:
         ended = holder is None or holder.state in TERMINAL
         if unique.on_conflict is OnConflict.SKIP or holder is None or ended:
             return _named(claimant.holder, holder, Verdict.DUPLICATE)
-        if holder.state in IDLE and holder.resume is None:
+        if holder.state in IDLE and holder.flow is None:
             if unique.on_conflict is OnConflict.RERUN:
                 return _answer(holder, Verdict.DUPLICATE)
             self._replace(holder, job)
@@ -97,7 +97,7 @@ class _Intake:
         return self._follow(job, unique, claimant)
 
     def _follow(self, job: NewJob, unique: UniqueKey, claimant: Claimant) -> Enqueued:
-        """The holder runs, or has children that do: at most one job follows it."""
+        """The holder runs, or has begun a flow: at most one job follows it."""
         if claimant.successor is None:
             self._remember_key(unique.key)
             record = self._create(job, held=True)
@@ -145,11 +145,11 @@ class _Intake:
     def _remember_lane(self, job: NewJob) -> None:
         """The way back of a job that makes a lane is to drop that too."""
         lanes, key = self._world.lanes, (job.priority, job.group)
-        if lanes.has(job.queue, key):
+        if lanes.at(job.queue, key) is not None:
             return
 
         def restore() -> None:
-            if lanes.has(job.queue, key):
+            if lanes.at(job.queue, key) is not None:
                 lanes.drop(job.queue, key)
 
         self._way_back.append(restore)

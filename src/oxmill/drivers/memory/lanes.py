@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oxmill.drivers.memory.line import Line
@@ -44,29 +43,25 @@ class Lanes:
     """
 
     def __init__(self) -> None:
-        self._standing: defaultdict[tuple[str, LaneKey], Line] = defaultdict(Line)
+        self._standing: defaultdict[str, dict[LaneKey, Line]] = defaultdict(dict)
         self._lanes: defaultdict[str, dict[LaneKey, Lane]] = defaultdict(dict)
 
     def join(self, record: Record) -> None:
         """A job takes its place in its lane."""
-        self._standing[record.queue, _key(record)].add((0, record.place, record.id))
+        line = self._standing[record.queue].setdefault(_key(record), Line())
+        line.add((0, record.place, record.id))
+
+    def ensure(self, record: Record) -> None:
+        """The lane of a job of a group is made, unless it is there."""
+        if record.group is not None and self.at(record.queue, _key(record)) is None:
+            self._make(record.queue, _key(record), record.place)
 
     def leave(self, record: Record) -> None:
         """A job leaves its lane. The lane stays, even without jobs."""
-        line = self._standing[record.queue, _key(record)]
-        line.remove((0, record.place, record.id))
-        if not len(line):
-            del self._standing[record.queue, _key(record)]
-
-    def has(self, queue: str, key: LaneKey) -> bool:
-        """Whether there is this lane."""
-        return key in self._lanes[queue]
-
-    def make(self, queue: str, key: LaneKey, turn: int) -> None:
-        """Make a lane, unless it is there."""
-        priority, group = key
-        if key not in self._lanes[queue]:
-            self._lanes[queue][key] = Lane(priority=priority, group=group, turn=turn)
+        standing, key = self._standing[record.queue], _key(record)
+        standing[key].remove((0, record.place, record.id))
+        if not len(standing[key]):
+            del standing[key]
 
     def drop(self, queue: str, key: LaneKey) -> None:
         """Drop a lane."""
@@ -77,27 +72,35 @@ class Lanes:
         lanes = self._lanes[queue].values()
         return sorted(lanes, key=lambda lane: (lane.priority, lane.next))
 
-    def one(self, record: Record) -> Lane:
-        """The lane of a job."""
-        return self._lanes[record.queue][_key(record)]
+    def at(self, queue: str, key: LaneKey) -> Lane | None:
+        """This lane, if it is there."""
+        return self._lanes[queue].get(key)
 
     def ids(self, queue: str, key: LaneKey) -> list[str]:
         """The jobs in a lane, in order."""
-        line = self._standing.get((queue, key))
+        line = self._standing[queue].get(key)
         return [] if line is None else [job_id for _, _, job_id in line]
 
-    def heads(self, queue: str) -> Iterator[tuple[LaneKey, int]]:
-        """Where jobs of this queue stand, lane or not, and the place of the first of each."""
-        for (of, key), line in self._standing.items():
+    def make_plain(self, queue: str) -> None:
+        """Make a lane wherever jobs stand without one, with the place of the first as its turn."""
+        for key, line in self._standing[queue].items():
             first = line.first()
-            if of == queue and first is not None:
-                yield key, first[1]
+            if first is not None and self.at(queue, key) is None:
+                self._make(queue, key, first[1])
+
+    def grouped(self, queue: str) -> bool:
+        """Whether a group has a lane in this queue."""
+        return any(group is not None for _, group in self._lanes[queue])
 
     def queues_of(self, group: str) -> list[str]:
         """The queues with a lane of this group."""
         return sorted(
             queue for queue, lanes in self._lanes.items() if any(g == group for _, g in lanes)
         )
+
+    def _make(self, queue: str, key: LaneKey, turn: int) -> None:
+        priority, group = key
+        self._lanes[queue][key] = Lane(priority=priority, group=group, turn=turn)
 
 
 def _key(record: Record) -> LaneKey:

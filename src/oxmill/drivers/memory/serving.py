@@ -46,7 +46,8 @@ class Serving:
 
     def choose(self, limit: int, grant: Callable[[Record], None]) -> list[Record]:
         """Grant up to this many jobs, one after the other, each the best that may start."""
-        self._make_plain_lanes()
+        for queue in self._gated:
+            self._world.lanes.make_plain(queue)
         chosen: list[Record] = []
         while len(chosen) < limit:
             heads = [head for queue in self._queues if (head := self._next(queue)) is not None]
@@ -77,12 +78,6 @@ class Serving:
                 yield from [now] if gate is None or gate.room else moments([gate])
 
     # --- lanes ------------------------------------------------------------------------------------
-
-    def _make_plain_lanes(self) -> None:
-        lanes = self._world.lanes
-        for queue in self._gated:
-            for key, place in list(lanes.heads(queue)):
-                lanes.make(queue, key, place)
 
     def _next(self, queue: str) -> Record | None:
         """The job of this queue that comes next, if one may start."""
@@ -133,7 +128,8 @@ class Serving:
         if queue not in self._gated:
             return
         spend(world, record, self._now)
-        lane = world.lanes.one(record)
+        lane = world.lanes.at(queue, (record.priority, record.group))
+        assert lane is not None  # noqa: S101 - it was served from there
         lane.served += 1
         weights = settings_of(world, queue).group_weights
         if lane.served >= weights.get(lane.group or "", 1):

@@ -41,9 +41,21 @@ class MemorySettling:
 
 
 def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
-    """Each on its own; what they set off comes last, and the last answer names who gained by it."""
+    """Each on its own; what they do to their flows comes after that, and what that sets off last.
+
+    A job that comes again sees all that was asked before. The last answer names who gained.
+    """
     world.book.forget_news()
-    answers = [_judge(world, item) for item in request.items]
+    answers: list[Settled] = []
+    stepping: dict[str, tuple[int, Settlement]] = {}
+    seen: set[str] = set()
+    for item in request.items:
+        if item.id in seen:
+            _take_steps(world, stepping, answers)
+            seen.clear()
+        seen.add(item.id)
+        answers.append(_judge(world, item, stepping, len(answers)))
+    _take_steps(world, stepping, answers)
     ripple(world)
     if gained := world.book.take_gained():
         last = answers[-1]
@@ -52,19 +64,44 @@ def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
     return tuple(answers)
 
 
-def _judge(world: World, item: Settlement) -> Settled:
+def _take_steps(
+    world: World, stepping: dict[str, tuple[int, Settlement]], answers: list[Settled]
+) -> None:
+    for nth, item in stepping.values():
+        record = world.jobs[item.id]
+        assert item.flow is not None  # noqa: S101 - that is why it is here
+        step(world, record, item.flow)
+        if record.state is State.RUNNING:
+            record.result = item.result
+            heir = world.end(record, Change.COMPLETE, State.SUCCEEDED, None)
+            if heir is not None:
+                world.book.gained.add(heir)
+        answers[nth] = msgspec.structs.replace(answers[nth], state=record.state)
+    stepping.clear()
+
+
+def _judge(
+    world: World, item: Settlement, stepping: dict[str, tuple[int, Settlement]], nth: int
+) -> Settled:
     record = world.jobs.get(item.id)
     if record is None:
         return Settled(id=item.id, ruling=Ruling.GONE, state=None)
     gained: tuple[str, ...] = ()
     if held_by(world, record, item.token):
         gained = _apply(world, record, item)
+        if _takes_a_step(record, item):
+            stepping[item.id] = (nth, item)
         ruling = Ruling.WON
     elif record.token == item.token and record.last_outcome == item.outcome:
         ruling = Ruling.WON
     else:
         ruling = Ruling.LOST
     return Settled(id=item.id, ruling=ruling, state=record.state, queue=record.queue, gained=gained)
+
+
+def _takes_a_step(record: Record, item: Settlement) -> bool:
+    """Whether the job runs on paper until it has done to its flow what it asked for."""
+    return item.flow is not None and record.state is State.RUNNING
 
 
 def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
@@ -82,10 +119,8 @@ def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
     freed = record.queue if frees(world, record) else None
     goes_on = item.flow is not None and item.flow.resume is not None
     if item.flow is not None and not (goes_on and record.cancel_requested):
-        step(world, record, item.flow)
-    # A job may be held for its children by now.
-    running = record.state is State.RUNNING
-    heir = _move_on(world, record, item, goes_on=goes_on) if running else None
+        return () if freed is None else (freed,)  # the rest is for its step
+    heir = _move_on(world, record, item, goes_on=goes_on)
     return tuple(dict.fromkeys(queue for queue in (heir, freed) if queue is not None))
 
 

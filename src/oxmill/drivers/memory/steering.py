@@ -138,8 +138,8 @@ def _cancel(world: World, request: Cancel) -> Steered:
         else:
             gained.append(world.end(record, Change.CANCEL, State.CANCELLED, reason))
             ended.append(record.id)
-    ripple(world)
     _tell(world, "cancel", request.author, len(found))
+    ripple(world)
     gained += world.book.take_gained()
     return Steered(ids=tuple(ended), more=more, asked=tuple(asked), queues=_named(gained))
 
@@ -153,8 +153,8 @@ def _redrive(world: World, request: Redrive) -> Steered:
     world.book.forget_news()
     found, more = _candidates(world, request.filter, request.limit, fit)
     driven = [record for record in found if _redrive_one(world, record, now)]
-    ripple(world)
     _tell(world, "redrive", request.author, len(driven))
+    ripple(world)
     waiting = [record.queue for record in driven if record.state is State.WAITING]
     queues = tuple(dict.fromkeys((*waiting, *world.book.take_gained())))
     return Steered(ids=tuple(record.id for record in driven), more=more, queues=queues)
@@ -221,13 +221,13 @@ def _purge(world: World, request: Purge) -> Steered:
     gained: list[str | None] = []
     world.book.forget_news()
     for record in found:
-        if record.flow is not None:
+        if record.flow is None:
+            world.remove(record)
+        else:
             forget(world, record)
-            continue
-        world.remove(record)
         gained.append(world.forget_key(record, now))
-    ripple(world)
     _tell(world, "purge", request.author, len(found))
+    ripple(world)
     ids = tuple(record.id for record in found)
     gained += world.book.take_gained()
     return Steered(ids=ids, more=more, queues=_named(gained))

@@ -20,6 +20,7 @@ from oxmill.store.plan import Plan, Steps, ask, plan
 _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
 _AT_ONCE: Final = 250
 """Jobs that one script grants at most."""
+_MORE: Final = -1
 
 
 class RedisClaiming:
@@ -37,7 +38,7 @@ class RedisClaiming:
     @plan("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
         """The shards are asked in turn, each claim starting with the next one; who wants many is
-        given them by several short scripts."""
+        given them by several short scripts. A queue with gates says if it has more to give."""
         space, first = self._space, self._turns()
         queues = tuple(dict.fromkeys(request.queues))
         jobs: list[LeasedJob] = []
@@ -54,8 +55,10 @@ class RedisClaiming:
             )
             reply = yield from ask(call)
             now = now or reply[0]
-            next_due = min(reply[1] or next_due, next_due or reply[1])
             jobs += leased(reply[2:], request.nonce)
+            if reply[1] == _MORE:
+                continue
+            next_due = min(reply[1] or next_due, next_due or reply[1])
             if len(reply) - 2 < wanted:
                 turn += 1
         full = len(jobs) == request.limit

@@ -8,10 +8,11 @@ from typing import Final
 import msgspec
 
 from oxmill.drivers.redis.address import parse
+from oxmill.drivers.redis.borrowing import RedisBorrowing
 from oxmill.drivers.redis.claiming import RedisClaiming
 from oxmill.drivers.redis.doorbell import RedisDoorbell
-from oxmill.drivers.redis.enqueueing import RedisEnqueueing
 from oxmill.drivers.redis.findings import Mode, mode_of
+from oxmill.drivers.redis.flow_enqueueing import RedisFlowEnqueueing
 from oxmill.drivers.redis.housekeeping import RedisHousekeeping
 from oxmill.drivers.redis.inspecting import RedisInspecting
 from oxmill.drivers.redis.installing import RedisInstalling
@@ -69,7 +70,7 @@ def open_redis(  # noqa: PLR0913 - options of one call
         namespace=name,
         shards=parts,
         bounds=bounds,
-        able=_able(promised, clock),
+        able=_able(promised, parts, clock),
         channel=channel.encode() if doorbell else b"",
         clock=clock,
     )
@@ -81,8 +82,11 @@ def open_redis(  # noqa: PLR0913 - options of one call
     )
 
 
-def _able(mode: Mode, clock: Callable[[], Micros] | None) -> Capability:
-    able = Capability.MANY_PROCESSES | Capability.DOORBELL
+def _able(mode: Mode, shards: int, clock: Callable[[], Micros] | None) -> Capability:
+    """Limits and turns are exact over all workers only where one script sees all jobs."""
+    able = Capability.MANY_PROCESSES | Capability.DOORBELL | Capability.FLOWS
+    if shards == 1:
+        able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode == "durable":
         able |= Capability.DURABLE
     return able if clock is None else able | Capability.VIRTUAL_TIME
@@ -100,7 +104,7 @@ def _assembled(
         url=shown,
         capabilities=space.able,
         installing=installing,
-        enqueueing=RedisEnqueueing(space),
+        enqueueing=RedisFlowEnqueueing(space),
         claiming=RedisClaiming(space),
         settling=RedisSettling(space),
         scheduling=RedisScheduling(space),
@@ -110,6 +114,7 @@ def _assembled(
         transport=transport,
         doorbell=bells,
         bounds=space.bounds,
+        borrowing=RedisBorrowing(space, transport, installing),
     )
 
 

@@ -26,7 +26,7 @@ _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 _CONFLICTS: Final = {word: number for number, word in enumerate(OnConflict)}
 _LOOK, _WRITE = "look", "write"
-_PLAIN, _LATER, _KEYED = "plain", "later", "keyed"
+_PLAIN, _LATER, _GROUPED, _KEYED = "plain", "later", "grouped", "keyed"
 _FORMS_KEPT: Final = 1_000
 
 Form = tuple[bytes, bytes, bytes]
@@ -115,7 +115,9 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
             sizes, head, tail = form
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
         args += (job.delay or job.priority, record, tail + job.payload)
-        if job.unique is not None:
+        if way == _GROUPED:
+            args.append(job.group)
+        elif job.unique is not None:
             args += (job.unique.key, _or(job.unique.within, -1), _CONFLICTS[job.unique.on_conflict])
     return args if _all_differ(jobs) else None
 
@@ -123,8 +125,8 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
 def way_of(job: NewJob) -> str | None:
     """The short way that may take this job, as enqueue_plain.lua calls it."""
     if job.unique is None:
-        return _LATER if job.delay else _PLAIN
-    return None if job.delay else _KEYED
+        return _LATER if job.delay else _PLAIN if job.group is None else _GROUPED
+    return None if job.delay or job.group is not None else _KEYED
 
 
 def _all_differ(jobs: Sequence[NewJob]) -> bool:
@@ -161,13 +163,13 @@ def job_args(jobs: Iterable[NewJob]) -> list[bytes]:
     for job in jobs:
         about = describe(job)
         if len(job.payload) > ASIDE_BYTES:
-            args += (pack_id(job.id), _terms(job, len(about), "p"), about, job.payload)
+            args += (pack_id(job.id), terms_of(job, len(about), "p"), about, job.payload)
         else:
-            args += (pack_id(job.id), _terms(job, len(about), ""), about + job.payload)
+            args += (pack_id(job.id), terms_of(job, len(about), ""), about + job.payload)
     return args
 
 
-def _terms(job: NewJob, about: int, aside: str) -> bytes:
+def terms_of(job: NewJob, about: int, aside: str) -> bytes:
     """The order is that of intake.lua; what trails at its default is left out."""
     if (
         job.unique is None

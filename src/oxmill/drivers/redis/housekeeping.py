@@ -52,7 +52,8 @@ class RedisHousekeeping:
         replies: list[Any] = []
         for turn in range(space.shards):
             most = min(limit, space.bounds.cleanup_jobs)
-            call = space.call(script, most, shard=(first + turn) % space.shards)
+            bound = space.bounds.cleanup_jobs
+            call = space.call(script, most, bound, shard=(first + turn) % space.shards)
             replies.append((yield from ask(call)))
             limit -= done(replies[-1])
         return replies

@@ -9,15 +9,16 @@ import msgspec
 
 from oxmill.drivers.redis.events import events_beyond
 from oxmill.drivers.redis.finding import find_page, positions_of
+from oxmill.drivers.redis.listing import check_page, list_flows
 from oxmill.drivers.redis.record import STATES, pack_id, recorded
 from oxmill.drivers.redis.script import GET, QUEUES, WORKERS
 from oxmill.drivers.redis.seeking import AT_ONCE
 from oxmill.drivers.redis.space import Space
-from oxmill.errors import NotSupported
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
     Event,
     EventsAfter,
+    GateInfo,
     ListQueues,
     ListWorkers,
     QueueInfo,
@@ -31,8 +32,8 @@ from oxmill.model.rule import Rule
 from oxmill.model.settings import QueueSettings
 from oxmill.store.plan import Plan, Steps, ask, plan
 
-_rule: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
-_settings: Final = msgspec.msgpack.Decoder(tuple[int, int, int, str]).decode
+_rule: Final = msgspec.msgpack.Decoder(list[Any]).decode
+_settings: Final = msgspec.msgpack.Decoder(list[Any]).decode
 _worker: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
 
 
@@ -69,23 +70,36 @@ class RedisInspecting:
         if not names:
             known = yield from self._space.members("queues")
             names = sorted({name.decode() for part in known for name in part})
-        now = 0
+        now, groups = 0, request.groups
         items: list[QueueInfo] = []
+        scoped: dict[bytes, int] = {}
         for first in range(0, max(len(names), 1), AT_ONCE):
             some = names[first : first + AT_ONCE]
-            replies = yield from self._space.everywhere(QUEUES, *some)
+            replies = yield from self._space.everywhere(QUEUES, len(groups), *groups, *some)
             now = max(reply[0] for reply in replies)
-            rows = zip(*(reply[1:] for reply in replies), strict=True)
+            scoped.update(zip(replies[0][1][::2], replies[0][1][1::2], strict=True))
+            rows = zip(*(reply[2:] for reply in replies), strict=True)
             items += (
-                _queue(name, row)
+                _queue(name, row, groups)
                 for name, row in zip(some, rows, strict=True)
                 if request.queues or any(map(_worth_telling, row))
             )
-        return Queues(items=tuple(items), now=now)
+        rules = sorted(((_rule_of(each), opens) for each, opens in scoped.items()), key=_in_order)
+        return Queues(
+            items=tuple(items),
+            now=now,
+            rules=tuple(rule for rule, _ in rules),
+            opens=tuple(opens for _, opens in rules),
+        )
 
-    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+    def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
-        raise NotSupported("this store does not support flows yet; see the capability table")
+        check_page(request, self._space.shards)
+        return self._flows(request)
+
+    @plan("flows", writes=False)
+    def _flows(self, request: ListFlows) -> Steps[Flows]:
+        return (yield from list_flows(self._space, request))
 
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002
@@ -100,7 +114,7 @@ class RedisInspecting:
         return (yield from events_beyond(self._space, request.seq, request.limit))
 
 
-def _queue(name: str, rows: Sequence[Sequence[Any]]) -> QueueInfo:
+def _queue(name: str, rows: Sequence[Sequence[Any]], groups: Sequence[str]) -> QueueInfo:
     """One queue, its shards put together."""
     sums = [sum(column) for column in zip(*(row[:10] for row in rows), strict=True)]
     heads = [row[10] for row in rows if row[10]]
@@ -110,9 +124,26 @@ def _queue(name: str, rows: Sequence[Sequence[Any]]) -> QueueInfo:
         counts={state: n for state, n in zip(STATES[1:], sums, strict=False) if state and n},
         totals={state: n for state, n in zip(STATES[5:], sums[7:], strict=True) if state and n},
         oldest_waiting=min(heads, default=None),
-        rules=tuple(map(_rule_of, rows[0][13:])),
+        rules=tuple(map(_rule_of, rows[0][14:])),
         settings=_settings_of(settings) if settings else QueueSettings(),
+        gates=tuple(map(_gate, (None, *groups), rows[0][13])),
     )
+
+
+def _gate(group: str | None, told: Sequence[int]) -> GateInfo:
+    running, room, opens_at, waiting = told
+    return GateInfo(
+        group=group,
+        running=running,
+        room=None if room < 0 else room,
+        opens_at=opens_at or None,
+        waiting=None if group is None else waiting,
+    )
+
+
+def _in_order(item: tuple[Rule, int]) -> tuple[str, str, str]:
+    rule, _ = item
+    return (rule.scope, rule.target, rule.kind)
 
 
 def _worth_telling(row: Sequence[Any]) -> bool:
@@ -121,7 +152,7 @@ def _worth_telling(row: Sequence[Any]) -> bool:
 
 
 def _rule_of(packed: bytes) -> Rule:
-    _, set_at, text = _rule(packed)
+    _, set_at, text, *_ = _rule(packed)
     return msgspec.structs.replace(msgspec.json.decode(text, type=Rule), set_at=set_at)
 
 

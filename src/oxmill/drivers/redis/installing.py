@@ -17,8 +17,8 @@ from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
 
-VERSION: Final = 1
-_APPLIED: Final = ("0001_layout",)
+VERSION: Final = 2
+_APPLIED: Final = ("0001_layout", "0002_lanes")
 _SECTIONS: Final = ("server", "persistence", "memory", "replication", "cluster")
 _SETTINGS: Final = (
     "appendonly",
@@ -39,13 +39,17 @@ class RedisInstalling:
         self._replicas = replicas
 
     def migrate(self, request: Migrate) -> Plan[Schema]:
-        """Give the store its version and identity; doing it again changes nothing."""
+        """Give the store its version and identity; doing it again changes nothing. Jobs of groups are
+        brought into lanes in short steps; a call that was broken off is taken up where it stopped."""
         check_columns(request.extra_columns, Capability.NONE)
         return self._migrate(request)
 
     @plan("migrate")
     def _migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
-        replies = yield from self._space.everywhere(MIGRATE, VERSION, secrets.token_hex(8))
+        identity = secrets.token_hex(8)
+        replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
+        while not all(replies):
+            replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
         return _schema(max(replies))
 
     @plan("version", writes=False)

@@ -25,6 +25,10 @@ _STATE: Final = dict(enumerate(State, 1))
 _CODES: Final = {state: number for number, state in enumerate(STATES)}
 _FRAME: Final = 7
 _ID_BYTES: Final = 16
+_PART: Final = "\x1f"
+_JOIN_BYTES: Final = 14
+"""The join stands before what a job is after."""
+_WITHOUT_FLOW: Final = 3
 
 
 def code_of(state: State) -> int:
@@ -67,6 +71,14 @@ class Standing(msgspec.Struct, array_like=True, gc=False):
     ended_at: int = 0
     reason: str = ""
     cancel: int = 0
+    flow: str = ""
+    parent: str = ""
+    stage: str = ""
+    reads: str = ""
+    """Fields of the flow's state, as `reads_text` puts them."""
+    resume: str = ""
+    wait: Any = ""
+    """The join it is held for; only scripts look at it."""
 
 
 class About(msgspec.Struct, array_like=True, gc=False):
@@ -114,7 +126,8 @@ def field_words(fields: Mapping[str, str | int]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _fields(words: Sequence[str]) -> dict[str, str | int]:
+def fields_of(words: Sequence[str]) -> dict[str, str | int]:
+    """The fields that `field_words` put into words."""
     pairs = zip(words[::2], words[1::2], strict=True)
     return {name: v[1:] if v[0] == "s" else int(v[1:]) for name, v in pairs}
 
@@ -161,11 +174,47 @@ def _split(blob: bytes) -> tuple[str, Standing, bytes, bytes]:
     return unpack_id(blob[_FRAME:start]), standing, blob[middle:end], blob[end:]
 
 
+def pack_ids(ids: Iterable[str]) -> bytes:
+    """Several ids, each after its length."""
+    return b"".join(bytes((len(each),)) + each for each in map(pack_id, ids))
+
+
+def unpack_ids(packed: bytes) -> tuple[str, ...]:
+    """The ids that `pack_ids` packed."""
+    ids: list[str] = []
+    at = 0
+    while at < len(packed):
+        end = at + 1 + packed[at]
+        ids.append(unpack_id(packed[at + 1 : end]))
+        at = end
+    return tuple(ids)
+
+
+def reads_text(reads: Sequence[str] | None) -> str:
+    """What a job reads of its flow's state; empty if it does not ask for it. No name holds the
+    byte 31."""
+    return "" if reads is None else "=" + _PART.join(reads)
+
+
+def _flow_state(s: Standing, values: Sequence[bytes | None]) -> dict[str, bytes] | None:
+    if not s.reads:
+        return None
+    names = filter(None, s.reads[1:].split(_PART))
+    pairs = zip(names, values, strict=True)
+    return {name: value for name, value in pairs if value is not None}
+
+
 def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[LeasedJob]:
     """What a holder gets. Jobs of one task mostly share their description."""
     known: dict[bytes, About] = {}
     for each in told:
-        blob, aside, progress = (each, None, None) if isinstance(each, bytes) else each
+        blob, aside, progress, joined, *values = (
+            (each, None, None, None)
+            if isinstance(each, bytes)
+            else (*each, None)
+            if len(each) == _WITHOUT_FLOW
+            else each
+        )
         assert blob is not None  # noqa: S101 - a record is always there
         job_id, s, described, payload = _split(blob)
         about = known.get(described)
@@ -186,17 +235,20 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
             timeout=None if about.timeout < 0 else about.timeout,
             group=about.group or None,
             headers=about.headers,
-            flow=None,
-            parent=None,
+            flow=s.flow or None,
+            parent=s.parent or None,
             progress=progress,
             unique=s.key or None,
+            resume=s.resume or None,
+            joined=() if joined is None else unpack_ids(joined),
+            flow_state=_flow_state(s, values),
         )
 
 
 def recorded(told: Sequence[bytes | None]) -> Job:
-    """What a reader gets."""
-    full = (*told, None, None, None, None)[: max(5, len(told))]
-    blob, aside, progress, result, error, *past = full
+    """What a reader gets; those who ask for its history are told more."""
+    full = (*told, *(None,) * 6)[: max(7, len(told))]
+    blob, aside, progress, result, error, after, joined, *past = full
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, s, described, payload = _split(blob)
     about = _about(described)
@@ -228,10 +280,15 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         progress=progress,
         timeout=None if about.timeout < 0 else about.timeout,
         group=about.group or None,
-        fields=_fields(about.fields),
+        fields=fields_of(about.fields),
         tags=about.tags,
         headers=dict(about.headers),
         unique=s.key or None,
+        flow=s.flow or None,
+        parent=s.parent or None,
+        after=() if after is None else unpack_ids(after[_JOIN_BYTES:]),
+        joined=() if joined is None else unpack_ids(joined),
+        resume=s.resume or None,
         history=_history(s, past, failure) if past else (),
     )
 

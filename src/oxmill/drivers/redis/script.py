@@ -14,10 +14,12 @@ from oxmill.store.statements import load
 _PACKAGE: Final = "oxmill.drivers.redis.lua"
 
 _UNIT: Final = ("unit",)
-_JOB: Final = ("unit", "job", "moves")
-_LIFE: Final = (*_JOB, "unique", "ends")
+_JOB: Final = ("unit", "job", "groups", "kin", "moves")
+_LIFE: Final = (*_JOB, "unique", "ends", "book", "edges", "ripples")
 _TIME: Final = (*_LIFE, "ripe")
+_GIVE: Final = (*_TIME, "gates", "turns", "grant")
 _STEER: Final = (*_TIME, "filter")
+_MAKE: Final = ("intake", "afresh", "making")
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Script:
     def text(self) -> str:
         """The whole text, as the server gets it."""
         bodies = (load(_PACKAGE, f"{part}.lua") for part in ("clock", *self.parts, self.name))
-        return "\n".join((prelude(), *bodies))
+        text = "\n".join(bodies)
+        return f"{prelude(text)}\n{text}"
 
     @cached_property
     def sha(self) -> str:
@@ -59,26 +62,29 @@ class Command(Step[Any]):
 
 
 ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))
+ENQUEUE_FLOW: Final = Script("enqueue_flow", (*_LIFE, *_MAKE))
 FIRE: Final = Script("fire", (*_LIFE, "intake"))
-CLAIM: Final = Script("claim", ("claim_plain", *_TIME, "grant"))
-CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "grant"))
+CLAIM: Final = Script("claim", ("claim_short", "claim_plain", "claim_gated", *_GIVE))
+CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "gates", "grant"))
 RENEW: Final = Script("renew", _LIFE)
-SETTLE: Final = Script("settle", ("settle_plain", *_LIFE))
-SWEEP: Final = Script("sweep", _TIME)
-PRUNE: Final = Script("prune", _LIFE)
+SETTLE: Final = Script("settle", ("settle_plain", *_LIFE, "gates", *_MAKE, "steps"))
+SWEEP: Final = Script("sweep", (*_TIME, "ruling"))
+PRUNE: Final = Script("prune", (*_LIFE, "retire"))
 BEAT: Final = Script("beat", _UNIT)
 ORDER: Final = Script("order", _UNIT)
 RELAY: Final = Script("relay", _UNIT)
 WORKERS: Final = Script("workers", _UNIT)
 PUT_SCHEDULES: Final = Script("put_schedules", _UNIT)
 SCHEDULES: Final = Script("schedules", _UNIT)
-PUT_RULES: Final = Script("put_rules", _UNIT)
-PUT_SETTINGS: Final = Script("put_settings", _UNIT)
+PUT_RULES: Final = Script("put_rules", (*_JOB, "ruling"))
+PUT_SETTINGS: Final = Script("put_settings", _JOB)
 CANCEL: Final = Script("cancel", _STEER)
-REDRIVE: Final = Script("redrive", _STEER)
+REDRIVE: Final = Script("redrive", (*_STEER, "afresh"))
 EDIT: Final = Script("edit", _STEER)
-PURGE: Final = Script("purge", _STEER)
+PURGE: Final = Script("purge", (*_STEER, "retire"))
 GET: Final = Script("get", (*_JOB, "read"))
 FIND: Final = Script("find", (*_JOB, "filter", "read"))
-QUEUES: Final = Script("queues", _JOB)
-MIGRATE: Final = Script("migrate", _UNIT)
+QUEUES: Final = Script("queues", (*_JOB, "gates"))
+FLOWS: Final = Script("flows", _UNIT)
+LOCATE: Final = Script("locate", _UNIT)
+MIGRATE: Final = Script("migrate", _JOB)

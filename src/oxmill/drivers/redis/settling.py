@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from oxmill.drivers.redis.claiming import nonce_text
+from oxmill.drivers.redis.flow_enqueueing import flow_job_args, join_text
 from oxmill.drivers.redis.record import STATES, error_text, pack, pack_id
 from oxmill.drivers.redis.script import SETTLE, Call
 from oxmill.drivers.redis.seeking import seek
 from oxmill.drivers.redis.space import Space
+from oxmill.model.flow import FlowStep
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
-from oxmill.store.admission import check_settlements, clip, need, storable
-from oxmill.store.capabilities import Capability
+from oxmill.store.admission import check_settlements, clip, storable
+from oxmill.store.flow_admission import check_steps
 from oxmill.store.plan import Plan, Steps, plan
 
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
+_FREED: Final = 100
+"""Added to the code of a settlement after which others of its queue may start."""
 
 
 class RedisSettling:
@@ -28,8 +32,7 @@ class RedisSettling:
     def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone."""
         check_settlements(request.items, self._space.bounds)
-        if any(item.flow is not None for item in request.items):
-            need(self._space.able, Capability.FLOWS, "flows")
+        check_steps(request.items, self._space.bounds, self._space.able)
         return self._settle(request)
 
     @plan("settle")
@@ -41,7 +44,8 @@ class RedisSettling:
         def call(shard: int, places: Sequence[int]) -> Call:
             some = [items[place] for place in places]
             plain = _plain(some)
-            args = ("", *self._args(some)) if plain is None else ("plain", *plain)
+            bound = self._space.bounds.cleanup_jobs
+            args = (bound, *self._args(some)) if plain is None else (f"p{bound}", *plain)
             return self._space.call(SETTLE, *args, shard=shard)
 
         told = yield from seek(self._space, [item.id for item in items], call, _rulings)
@@ -62,12 +66,16 @@ class RedisSettling:
                 storable(item.reason, limit) or "",
                 int(item.result is not None),
                 int(error is not None),
+                item.closes or "",
+                int(item.flow is not None),
             )
             args += (pack_id(item.id), pack(terms))
             if item.result is not None:
                 args.append(item.result)
             if error is not None:
                 args.append(error_text(error))
+            if item.flow is not None:
+                args += _step(item.flow)
         return args
 
 
@@ -75,7 +83,7 @@ def _plain(items: Sequence[Settlement]) -> list[Any] | None:
     """Completions as the short way takes them; `None` if there is anything else."""
     args: list[Any] = []
     for item in items:
-        if item.outcome is not Outcome.COMPLETE or item.error is not None:
+        if item.outcome is not Outcome.COMPLETE or item.error is not None or item.flow is not None:
             return None
         result = item.result
         marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
@@ -83,13 +91,31 @@ def _plain(items: Sequence[Settlement]) -> list[Any] | None:
     return args
 
 
-def _rulings(reply: Sequence[Any]) -> list[tuple[int, bytes] | None]:
-    """Code and queue of each job that is there."""
+def _step(step: FlowStep) -> list[Any]:
+    """The order is that of steps.lua."""
+    counts = (len(step.merge), len(step.then), len(step.spawn))
+    args: list[Any] = [pack((step.resume or "", step.publish or "", *counts)), join_text(step.join)]
+    for name, value in step.merge.items():
+        args += (name, value)
+    return args + flow_job_args((*step.then, *step.spawn))
+
+
+def _rulings(reply: Sequence[Any]) -> list[tuple[int, Any] | None]:
+    """Code and queue, or queues, of each job that is there."""
     pairs = zip(reply[::2], reply[1::2], strict=True)
     return [(code, queue) if code else None for code, queue in pairs]
 
 
-def _settled(job_id: str, told: tuple[int, bytes]) -> Settled:
-    code, queue = told
-    ruling, state = _RULINGS[code // 10], STATES[code % 10]
-    return Settled(id=job_id, ruling=ruling, state=state, queue=queue.decode() or None)
+def _settled(job_id: str, told: tuple[int, Any]) -> Settled:
+    code, queues = told
+    queue, *gained = queues if isinstance(queues, list) else (queues,)
+    if code > _FREED:
+        gained.append(queue)
+        code -= _FREED
+    return Settled(
+        id=job_id,
+        ruling=_RULINGS[code // 10],
+        state=STATES[code % 10],
+        queue=queue.decode() or None,
+        gained=tuple(dict.fromkeys(each.decode() for each in gained)),
+    )

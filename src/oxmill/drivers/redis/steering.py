@@ -20,7 +20,8 @@ from oxmill.drivers.redis.space import Space
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
+from oxmill.rules.rate import rate
 from oxmill.store.admission import check_edit, check_rules, check_settings, storable
 from oxmill.store.plan import Plan, Steps, ask, plan
 
@@ -44,7 +45,7 @@ class RedisSteering:
         self._space = space
 
     def put_rules(self, request: PutRules) -> Plan[RulesPut]:
-        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        """Once this returns, no claim that starts later gives a job that a rule keeps back."""
         check_rules(request, self._space.bounds, self._space.able)
         return self._put_rules(request)
 
@@ -54,7 +55,7 @@ class RedisSteering:
         for rule in request.set:
             args += _setting(rule, rule.author or request.author)
         for key in request.lift:
-            args += (_field(key), _LIFTING[key.kind], key.target, "", -1, "", "")
+            args += (_field(key), _LIFTING[key.kind], key.title, "", -1, "", "", 0, 0)
         changed, opened = (yield from self._space.everywhere(PUT_RULES, *args))[0]
         return RulesPut(changed=changed, queues=tuple(queue.decode() for queue in opened))
 
@@ -66,20 +67,22 @@ class RedisSteering:
     @plan("put_settings")
     def _put_settings(self, request: PutSettings) -> Steps[None]:
         given = request.settings
-        keeps = (given.keep_succeeded, given.keep_failed, given.keep_cancelled)
-        kept = pack((*keeps, msgspec.json.encode(given).decode()))
-        yield from self._space.everywhere(PUT_SETTINGS, request.queue, kept, request.author)
+        args = (request.queue, _kept(given), request.author, given.summary)
+        while not all((yield from self._space.everywhere(PUT_SETTINGS, *args))):
+            pass  # many lanes are still being opened since the last time
 
     @plan("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
+        bound = self._space.bounds.cleanup_jobs
         reason = storable(request.reason, self._space.bounds.error_bytes) or Reason.CANCELLED
-        return (yield from self._steer(CANCEL, request, reason, request.author))
+        return (yield from self._steer(CANCEL, request, reason, request.author, bound))
 
     @plan("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
         """Failed and cancelled jobs wait again, with fresh counts."""
-        return (yield from self._steer(REDRIVE, request, request.author))
+        bound = self._space.bounds.cleanup_jobs
+        return (yield from self._steer(REDRIVE, request, request.author, bound))
 
     def edit(self, request: Edit) -> Plan[Steered]:
         """Idle jobs change priority, queue or due time."""
@@ -95,7 +98,8 @@ class RedisSteering:
     @plan("purge")
     def purge(self, request: Purge) -> Steps[Steered]:
         """Matching jobs that are not running are gone."""
-        return (yield from self._steer(PURGE, request, request.author))
+        bound = self._space.bounds.cleanup_jobs
+        return (yield from self._steer(PURGE, request, request.author, bound))
 
     def _steer(
         self, script: Script, request: Cancel | Redrive | Edit | Purge, *args: Any
@@ -136,18 +140,41 @@ def filter_of(wanted: Filter) -> bytes:
         "fields": field_words(wanted.fields),
     }
     given = {name: part for name, part in parts.items() if part}
-    for name in ("group", "tag", "since", "before"):
+    for name in ("group", "tag", "flow", "since", "before"):
         if (part := getattr(wanted, name)) is not None:
             given[name] = part
     ids = (pack_id(each) for each in dict.fromkeys(wanted.ids))
     return pack(given) + b"".join(bytes((len(each),)) + each for each in ids)
 
 
+def _kept(given: QueueSettings) -> bytes:
+    """Settings as the scripts read them; limits as numbers, what is not set as -1 or 0."""
+    keeps = (given.keep_succeeded, given.keep_failed, given.keep_cancelled)
+    limits = (
+        *(_or(given.concurrency, -1), *_rate(given.rate)),
+        *(_or(given.group_concurrency, -1), *_rate(given.group_rate)),
+        *(int(given.ordered_groups), _or(given.ageing, 0), given.group_weights),
+    )
+    return pack((*keeps, msgspec.json.encode(given).decode(), *limits, int(given.limits)))
+
+
+def _rate(text: str | None) -> tuple[int, int]:
+    """Interval and burst."""
+    if text is None:
+        return (0, 0)
+    read = rate(text)
+    return (read.interval, read.burst)
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
 def _setting(rule: Rule, author: str) -> tuple[Any, ...]:
     kept = msgspec.json.encode(msgspec.structs.replace(rule, author=author, set_at=0))
-    expires = -1 if rule.expires_at is None else rule.expires_at
-    kind = _SETTING[rule.kind]
-    return (_field(rule.key), kind, rule.target, author, expires, rule.reason, kept)
+    kind, expires = _SETTING[rule.kind], _or(rule.expires_at, -1)
+    about = (_field(rule.key), kind, rule.key.title, author, expires, rule.summary, kept)
+    return (*about, *_rate(rule.rate))
 
 
 def _field(key: RuleKey) -> str:

@@ -76,6 +76,11 @@ class RedisTransport:
             for loop_lane in of_loop.values():
                 loop_lane.close()
 
+    @property
+    def shown(self) -> str:
+        """The store's URL, without secrets."""
+        return self._target.shown
+
     def place(self) -> Address:
         """Where the first shard's server is; asks around if need be."""
         return self._places.look(0)

@@ -8,9 +8,10 @@ import pytest
 
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewal
 from oxmill.model.info import ListQueues, Sweep
-from oxmill.model.query import Cancel, Redrive
+from oxmill.model.query import Cancel, Edit, Purge, Redrive
 from oxmill.model.settlement import Outcome, Ruling
 from oxmill.model.state import State
+from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.capabilities import Capability
 from oxmill.store.doorbell import work
 from oxmill.testing.conformance.doorbell import listening, tells
@@ -294,3 +295,39 @@ async def test_jobs_behind_a_limit_can_be_cancelled_and_redriven(world: World) -
     await world.settle(lease, Outcome.COMPLETE)
 
     assert await world.ids(9) == ["a2"]
+
+
+async def test_jobs_behind_a_limit_can_be_edited_purged_and_replaced(world: World) -> None:
+    world.require(Capability.LIMITS)
+    key = UniqueKey(key="k", on_conflict=OnConflict.REPLACE)
+    await world.configure(group_concurrency=1)
+    await world.enqueue(*of_group("a", 6), new_job("r", group="a", unique=key))
+    (lease,) = await world.claim(9)
+    assert await world.ids(9) == []
+
+    await world.do(Edit(filter=by_id("a6"), priority=-1))
+    await world.do(Edit(filter=by_id("a2"), queue="other"))
+    await world.do(Purge(filter=by_id("a3")))
+    await world.do(Edit(filter=by_id("a4"), due_in=world.span(600)))
+    assert await world.ids(9, queues=(QUEUE, "other")) == ["a2"]
+    await world.enqueue(new_job("other", group="b", unique=key))
+    assert await world.ids(9) == ["r"]
+    await world.settle(lease, Outcome.COMPLETE)
+
+    (lease,) = await world.claim(9)
+    assert lease.id == "a6"
+    await world.settle(lease, Outcome.COMPLETE)
+    assert await world.ids(9) == ["a5"]
+
+
+async def test_a_group_keeps_its_turn_while_it_is_closed(world: World) -> None:
+    world.require(Capability.LIMITS)
+    await world.configure(group_concurrency=1)
+    await world.enqueue(*of_group("a", 2), *of_group("b", 1), *of_group("c", 1))
+    (lease,) = await world.claim()
+    assert await world.ids(9) == ["b1", "c1"]
+    await world.enqueue(new_job("d1", group="d"))
+
+    await world.settle(lease, Outcome.COMPLETE)
+
+    assert await world.ids(1) == ["a2"]

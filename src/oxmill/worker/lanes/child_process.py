@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from oxmill.errors import OxmillError
-from oxmill.model.job import LeasedJob
 from oxmill.model.settlement import Failure, Settlement
 from oxmill.worker.messages import (
     Broken,
@@ -68,13 +67,13 @@ class Child:
 
     def perform(
         self,
-        job: LeasedJob,
+        start: Start,
         on_progress: Callable[[bytes], None],
         on_completing: Callable[[], None],
     ) -> Settlement:
         """Run one job to its outcome; `ChildCrashed` if the process dies over it."""
         self.jobs += 1
-        self._tell(Start(job=job))
+        self._tell(start)
         while True:
             match self._hear():
                 case Saved(progress=progress):
@@ -82,7 +81,7 @@ class Child:
                 case Completing():
                     on_completing()
                 case Ended() as ended:
-                    return ended.settlement(job)
+                    return ended.settlement(start.job)
                 case other:
                     raise self._crashed(other)
 

@@ -8,7 +8,7 @@ from oxmill.errors import BadConfig
 from oxmill.observe.bus import Bus
 from oxmill.worker.lanes.in_process import ProcessLane
 from oxmill.worker.lanes.in_thread import ThreadLane
-from oxmill.worker.lanes.lane import AnyTask, Lane
+from oxmill.worker.lanes.lane import Body, Lane
 from oxmill.worker.lanes.on_loop import LoopLane
 from oxmill.worker.messages import Hello
 
@@ -16,7 +16,7 @@ from oxmill.worker.messages import Hello
 class LaneChoice(Protocol):
     """Picks the lane of a task."""
 
-    def of(self, task: AnyTask, /) -> Lane:
+    def of(self, task: Body, /) -> Lane:
         """The lane that this task runs in."""
         ...
 
@@ -40,7 +40,7 @@ class Lanes:
         self._thread = ThreadLane(slots, bus or Bus())
         self._process = None if hello is None else ProcessLane(slots, hello, recycle)
 
-    def of(self, task: AnyTask) -> Lane:
+    def of(self, task: Body) -> Lane:
         """The lane that this task runs in."""
         pool = task.options.pool
         if pool == "auto":

@@ -7,9 +7,9 @@ from typing import Any
 
 from oxmill.model.settlement import Outcome, Settlement
 from oxmill.worker.lanes.child_process import Child
-from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.lanes.lane import Arguments, Body
 from oxmill.worker.lanes.threads import Threads
-from oxmill.worker.messages import Hello
+from oxmill.worker.messages import Hello, Start
 from oxmill.worker.runs import Run
 
 
@@ -35,7 +35,7 @@ class ProcessLane:
         self._idle: list[Child] = []
         self._busy: dict[Run, Child] = {}
 
-    async def call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:  # noqa: ARG002 - the child reads them itself
+    async def call(self, run: Run, task: Body, arguments: Arguments) -> Any:  # noqa: ARG002 - the child reads them itself
         """Run the job in a child. The outcome is found there: a completed run gives its settlement,
         any other raises `EndedElsewhere`."""
         child = await self._ready_child(run)
@@ -81,8 +81,9 @@ class ProcessLane:
         def completing() -> None:
             run.completing = True
 
+        start = Start(job=run.job, inputs=run.inputs or {})
         settlement: Settlement = await self._blocking(
-            lambda: child.perform(run.job, carry, completing)
+            lambda: child.perform(start, carry, completing)
         )
         return settlement
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import RunStuck
-from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.lanes.lane import Arguments, Body
 from oxmill.worker.lanes.threads import Threads
 from oxmill.worker.runs import HARD, Run
 
@@ -25,7 +25,7 @@ class ThreadLane:
         self._threads = Threads(slots)
         self._bus = bus
 
-    async def call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
+    async def call(self, run: Run, task: Body, arguments: Arguments) -> Any:
         """Call the function in a thread and await it."""
         if run.limit is not None:
             run.limit()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from oxmill.queue.continuation import Arguments, Body
 from oxmill.queue.task import BaseTask
 from oxmill.worker.runs import Run
 
 AnyTask = BaseTask[..., Any]
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+__all__ = ["AnyTask", "Arguments", "Body", "Lane"]
 
 
 class Lane(Protocol):
     """One way to run a function: on the event loop, in a thread, in a child process."""
 
-    async def call(self, run: Run, task: AnyTask, arguments: Arguments, /) -> Any:
+    async def call(self, run: Run, task: Body, arguments: Arguments, /) -> Any:
         """What the function returned; what it raised is raised. Starts the run's timeout."""
         ...
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from oxmill.worker.lanes.lane import AnyTask, Arguments
+from oxmill.worker.lanes.lane import Arguments, Body
 from oxmill.worker.runs import Run
 
 
 class LoopLane:
     """Runs coroutines. Each run is an asyncio task of its own, so it has its own context."""
 
-    async def call(self, run: Run, task: AnyTask, arguments: Arguments) -> Any:
+    async def call(self, run: Run, task: Body, arguments: Arguments) -> Any:
         """Await the task's coroutine."""
         if run.limit is not None:
             run.limit()

@@ -1,7 +1,7 @@
 -- Guarantee: idle jobs among those that match end as cancelled at once; running ones are asked to
 -- stop. The oldest first.
 -- KEYS: those of keys.py.
--- ARGV: 3 filter, 4 where to go on, 5 how many, 6 reason, 7 author.
+-- ARGV: 3 filter, 4 where to go on, 5 how many, 6 reason, 7 author, 8 bound of ripples.
 -- Result: {more, where to go on, {jobs ended}, {queues that gained}, {jobs asked}}.
 make_way()
 local found, more, edge = candidates(tonumber(ARGV[5]), false, function(job)
@@ -19,7 +19,9 @@ for _, job in ipairs(found) do
     finish(job, CANCELLED, ARGV[6])
   end
 end
+local cancelled = {unpack(ended)}
 if #found > 0 then tell('cancel', 'jobs', ARGV[7], tostring(#found)) end
+kin.ripple(tonumber(ARGV[8]))
 flush()
 ring()
-return {more and 1 or 0, edge, ended, gained, asked}
+return {more and 1 or 0, edge, cancelled, gained, asked}

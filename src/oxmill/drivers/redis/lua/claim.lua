@@ -1,29 +1,41 @@
--- Guarantee: at most `limit` jobs of the open queues named, best rank first over all of them, each
--- to this holder only; lapsed, due and expired jobs of the queues named are seen to first.
+-- Guarantee: at most `limit` jobs of the open queues named, each to this holder only: best rank first
+-- over all of them, and where there are groups or gates as decision 0060 says; lapsed, due and expired
+-- jobs of the queues named are seen to first.
 -- KEYS: those of keys.py.
 -- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
--- Result: {now, next moment or 0, job…}; a job is its record, or {record, payload, progress} where
--- these stand aside.
+-- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, or
+-- {record, payload, progress} where these stand aside; of a flow {record, payload, progress, joined,
+-- fields read…}.
 make_way()
 local queues = {unpack(ARGV, 8)}
-local limit = tonumber(ARGV[6])
-tidy(queues, tonumber(ARGV[7]))
-local closed, open = closed_of(queues), {}
-for _, queue in ipairs(queues) do
-  if not closed[queue] then open[#open + 1] = queue end
+local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])
+tidy(queues, bound)
+local open, gated = open_of(queues)
+local most = gated and math.min(limit, math.max(bound, 1)) or limit
+local sources, claim = {}, {aside = bound, cut = false, scoped = gates.scoped()}
+local chosen
+if gated then
+  for i, queue in ipairs(open) do sources[i] = turns.source(queue, most, bound, claim) end
+  chosen = turns.choose(sources, most, claim)
+else
+  chosen = first_of(keys_for(line_of, open), limit, nil, function(job) return not too_late(job) end)
 end
-local chosen = first_of(keys_for(line_of, open), limit, nil, function(job) return not too_late(job) end)
 local leased = grant(chosen)
+for _, source in ipairs(sources) do turns.finish(source) end
 flush()
 local next_due
+local function sooner(moment)
+  if moment and (not next_due or moment < next_due) then next_due = moment end
+end
 if #chosen < limit then
   for _, queue in ipairs(open) do
-    for _, make in ipairs({due_of, leases_of}) do
-      local first = head(make(queue))
-      if first and (not next_due or first < next_due) then next_due = first end
-    end
+    sooner(head(due_of(queue)))
+    sooner(head(leases_of(queue)))
   end
+  for _, source in ipairs(sources) do sooner(turns.moment(source)) end
 end
+if #chosen == most and most < limit then next_due = -1 end
+for _, source in ipairs(sources) do turns.release(source) end
 -- What this claim left in line is news to others; what it took is not.
 if #chosen < limit then gained = {} end
 ring()

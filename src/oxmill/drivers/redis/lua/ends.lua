@@ -1,13 +1,10 @@
 -- Shared: attempts end, jobs end, leases lapse.
 -- Guarantee: a job that ends gives its key on, is counted once, and is kept or deleted as its queue
 -- says, in one step.
--- KEYS: SETTINGS, ENDED.
+-- KEYS: ENDED.
 -- ARGV: none.
 -- Result: the functions below.
 local LAPSE = 'lapse'
-local DAY = 86400000000
-local DEFAULT_KEEP = {DAY, 30 * DAY, DAY}
-local keeps = {}
 
 local function finish_attempt(job, outcome, failure)
   local s = job.s
@@ -18,54 +15,65 @@ local function finish_attempt(job, outcome, failure)
   end
 end
 
-local function kept(job)
-  local s = job.s
-  if s[KEEP] >= 0 then return s[KEEP] end
-  local queue = s[QUEUE]
-  if not keeps[queue] then
-    local packed = redis.call('HGET', SETTINGS, queue)
-    keeps[queue] = packed and cmsgpack.unpack(packed) or DEFAULT_KEEP
+-- Whether others may start because this job runs no longer.
+local function frees(job)
+  local settings = groups.settings(job.s[QUEUE])
+  if (settings[5] or -1) >= 0 then return true end
+  return groups.of(job) ~= '' and ((settings[8] or -1) >= 0 or settings[11] == 1)
+end
+
+local finish, lapse
+do
+  local function kept(job)
+    local s = job.s
+    if s[KEEP] >= 0 then return s[KEEP] end
+    return groups.settings(s[QUEUE])[s[STATE] - RUNNING]
   end
-  return keeps[queue][s[STATE] - RUNNING]
-end
 
-local function finish(job, state, reason)
-  local s = job.s
-  leave(job)
-  s[STATE], s[LEASED], s[REASON], s[ENDED_AT] = state, 0, reason, now
-  tally(ever_of(s), 1)
-  ended[#ended + 1] = job.id
-  if state == FAILED then tell('failed', text_of(job.id), '', reason) end
-  local keep = kept(job)
-  if keep == 0 then
-    erase(job)
-  else
-    join(job)
-    zput(ENDED, job.seq, now + keep)
+  -- Gives the queue in which the heir of its key waits now, if one does.
+  finish = function(job, state, reason)
+    local s = job.s
+    leave(job)
+    s[STATE], s[LEASED], s[REASON], s[ENDED_AT] = state, 0, reason, now
+    tally(ever_of(s), 1)
+    ended[#ended + 1] = job.id
+    if state == FAILED then tell('failed', text_of(job.id), '', reason) end
+    local keep = s[FLOW] ~= '' and -1 or kept(job)
+    if keep < 0 then
+      -- Kept as long as its flow.
+      join(job)
+      kin.ended(job)
+    elseif keep == 0 then
+      erase(job)
+    else
+      join(job)
+      zput(ENDED, job.seq, now + keep)
+    end
+    return give_back_key(job)
   end
-  give_back_key(job)
-end
 
--- Reads as `model.settlement.poison` writes it.
-local function poison(crashes)
-  return '{"type":"Poison","message":"the lease lapsed ' .. crashes .. ' times: each time the ' ..
-    'worker crashed, froze or was cut off while it ran this job","traceback":""}'
-end
+  -- Reads as `model.settlement.poison` writes it.
+  local function poison(crashes)
+    return '{"type":"Poison","message":"the lease lapsed ' .. crashes .. ' times: each time the ' ..
+      'worker crashed, froze or was cut off while it ran this job","traceback":""}'
+  end
 
-local function lapse(job)
-  local s = job.s
-  s[CRASHES] = s[CRASHES] + 1
-  finish_attempt(job, LAPSE)
-  tell(LAPSE, text_of(job.id), '', s[WORKER])
-  if s[CANCEL] == 1 then
-    finish(job, CANCELLED, s[REASON])
-  elseif s[CRASHES] >= s[CRASH_LIMIT] then
-    set_aside(job, 'e', poison(s[CRASHES]))
-    s[ERROR_OF] = 0
-    finish(job, FAILED, 'poison')
-  else
-    move(job, WAITING)
-    s[LEASED] = 0
+  lapse = function(job)
+    local s = job.s
+    if frees(job) then gain(s[QUEUE]) end
+    s[CRASHES] = s[CRASHES] + 1
+    finish_attempt(job, LAPSE)
+    tell(LAPSE, text_of(job.id), '', s[WORKER])
+    if s[CANCEL] == 1 then
+      finish(job, CANCELLED, s[REASON])
+    elseif s[CRASHES] >= s[CRASH_LIMIT] then
+      set_aside(job, 'e', poison(s[CRASHES]))
+      s[ERROR_OF] = 0
+      finish(job, FAILED, 'poison')
+    else
+      move(job, WAITING)
+      s[LEASED] = 0
+    end
   end
 end
 

@@ -2,9 +2,9 @@
 -- its memory limit, since its first write needs memory.
 -- KEYS: those of keys.py.
 -- ARGV: 3 'look' to judge only, or 'write': then jobs as in intake.lua. Or, for jobs of one queue that
--- the short way may take: 'plain', 'later' or 'keyed', then the queue, and per job: priority (delay, if
--- later), its record up to the time of enqueue, its record after it; if keyed also its unique key,
--- for how long that is held (-1: while the job lives), what to do on conflict.
+-- the short way may take: 'plain', 'later', 'grouped' or 'keyed', then the queue, and per job: priority
+-- (delay, if later), its record up to the time of enqueue, its record after it; if grouped also its group;
+-- if keyed its unique key, for how long that is held (-1: while the job lives), what to do on conflict.
 -- Result: an answer per job.
 local function read_plain(size)
   local wanted = {}

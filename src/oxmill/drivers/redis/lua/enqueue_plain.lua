@@ -1,14 +1,14 @@
 -- Shared: the short way of enqueue.lua, for a batch of new jobs of one queue without fields, which may
--- all start at once, or all after a delay, or all at once under unique keys that nobody holds.
+-- all start at once, or all after a delay, or all at once in groups or under unique keys nobody holds.
 -- Guarantee: as enqueue.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as enqueue.lua.
 -- Result: as enqueue.lua.
-local PLAIN_SIZES = {plain = 3, later = 3, keyed = 6}
+local PLAIN_SIZES = {plain = 3, later = 3, grouped = 4, keyed = 6}
 if PLAIN_SIZES[ARGV[3]] then
   local CHUNK, PAGE, CREATED_SCHEDULED, CREATED_WAITING = 4000, 256, 12, 13
   local size, queue = PLAIN_SIZES[ARGV[3]], ARGV[4]
-  local later, keyed = ARGV[3] == 'later', ARGV[3] == 'keyed'
+  local later, keyed, grouped = ARGV[3] == 'later', ARGV[3] == 'keyed', ARGV[3] == 'grouped'
 
   local function any_there(key, fields)
     for first = 1, #fields, CHUNK do
@@ -33,6 +33,47 @@ if PLAIN_SIZES[ARGV[3]] then
   local function claimant(id, within)
     local held = within == '-1' and '\255' or cmsgpack.pack(now + within)
     return '\148' .. cmsgpack.pack(id) .. '\1' .. held .. '\160'
+  end
+
+  -- As groups.lua keeps them: the first job of a group and priority makes their lane.
+  local function line_up(first_number)
+    local names, jobs_of, lanes, places, puts = {}, {}, {}, {}, {}
+    for i = 0, (#ARGV - 4) / size - 1 do
+      local at = 5 + i * size
+      local group, seq = ARGV[at + 3], struct.pack('>I6', first_number + i)
+      if not jobs_of[group] then
+        names[#names + 1], jobs_of[group], lanes[group] = group, {}, {}
+      end
+      local list = jobs_of[group]
+      list[#list + 1], list[#list + 2] = ARGV[at], seq
+      if not lanes[group][ARGV[at]] then lanes[group][ARGV[at]] = seq end
+    end
+    local key = ROOT .. ':groups:' .. queue
+    for first = 1, #names, CHUNK do
+      local some = {unpack(names, first, math.min(first + CHUNK - 1, #names))}
+      for i, record in ipairs(redis.call('HMGET', key, unpack(some))) do
+        local group = some[i]
+        local kept = record or '\0\0\0\0'
+        for at = 5, #kept, 13 do lanes[group][string.format('%d', (struct.unpack('>i4', kept, at)))] = nil end
+        local made = {}
+        for priority, seq in pairs(lanes[group]) do
+          local packed = struct.pack('>i4', tonumber(priority))
+          made[#made + 1] = packed .. seq .. '\0\0\0'
+          places[#places + 1], places[#places + 2] = priority, seq .. group .. '\0' .. packed
+        end
+        if #made > 0 then puts[#puts + 1], puts[#puts + 2] = group, kept .. table.concat(made) end
+        redis.call('ZADD', ROOT .. ':lane:' .. queue .. '\31' .. group, unpack(jobs_of[group]))
+      end
+    end
+    for first = 1, #puts, CHUNK do
+      local to = math.min(first + CHUNK - 1, #puts)
+      redis.call('HSET', key, unpack(puts, first, to))
+    end
+    for first = 1, #places, CHUNK do
+      redis.call('ZADD', ROOT .. ':lanes:' .. queue, unpack(places, first, math.min(first + CHUNK - 1, #places)))
+    end
+    if #puts > 0 then redis.call('HSET', RULES, 'gated:queue:' .. queue, '1') end
+    redis.call('HINCRBY', TALLIES, 'now:3:' .. queue, (#ARGV - 4) / size)
   end
 
   local function enqueue()
@@ -67,9 +108,10 @@ if PLAIN_SIZES[ARGV[3]] then
       local to = math.min(first + CHUNK - 1, #names)
       redis.call('HSET', IDS, unpack(names, first, to))
       redis.call('HSET', JOBS, unpack(records, first, to))
-      redis.call('ZADD', line, unpack(ranks, first, to))
+      if not grouped then redis.call('ZADD', line, unpack(ranks, first, to)) end
       if keyed then redis.call('HSET', UNIQUES, unpack(claimants, first, to)) end
     end
+    if grouped then line_up(last - count + 1) end
     fill_pages(last - count + 1, last)
     redis.call('SADD', QUEUES, queue)
     if later then

@@ -1,9 +1,9 @@
--- Shared: which jobs a filter matches, found by id, by an indexed field, or by arrival.
+-- Shared: which jobs a filter matches, found by id, by flow, by an indexed field, or by arrival.
 -- Guarantee: bounded work per call; `next` goes on where it stopped.
 -- KEYS: PAGES, JOBS, IDS.
 -- ARGV: 3 the filter in msgpack, then ids, each after its length; 4 where to go on ('' from the start), 5 how many.
 -- Result: the functions below. The filter's parts: queues, tasks, states, group, tag, fields
--- (name, value, …), since, before.
+-- (name, value, …), flow, since, before.
 local candidates
 do
   local PAGES_AT_ONCE, ENTRIES_AT_ONCE = 2, 500
@@ -45,6 +45,7 @@ do
     local s = job.s
     if queues and not queues[s[QUEUE]] then return false end
     if states and not states[s[STATE]] then return false end
+    if filter.flow and s[FLOW] ~= filter.flow then return false end
     if filter.since and s[ENQUEUED] < filter.since then return false end
     if filter.before and s[ENQUEUED] >= filter.before then return false end
     if not (tasks or filter.group or filter.tag or filter.fields) then return true end
@@ -71,8 +72,8 @@ do
     return seqs, ''
   end
 
-  local function seqs_by_field(cursor, down)
-    local key = field_of(filter.fields[1], filter.fields[2])
+  local function seqs_by_index(cursor, down)
+    local key = filter.flow and ROOT .. ':members:' .. filter.flow or field_of(filter.fields[1], filter.fields[2])
     local seqs
     if down then
       local top = cursor == '' and '+' or '(' .. cursor
@@ -109,7 +110,8 @@ do
   -- Up to `limit` matching jobs that fit, whether another follows among those looked at, and where
   -- to go on: behind the last of them, or behind what was looked at; '' at the end.
   candidates = function(limit, down, fit)
-    local source = wanted_ids and seqs_by_ids or filter.fields and seqs_by_field or seqs_by_arrival
+    local indexed = filter.flow or filter.fields
+    local source = wanted_ids and seqs_by_ids or indexed and seqs_by_index or seqs_by_arrival
     local seqs, edge = source(ARGV[4], down)
     load_all(seqs)
     local found = {}

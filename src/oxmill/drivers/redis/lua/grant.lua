@@ -3,20 +3,19 @@
 -- KEYS: RULES.
 -- ARGV: 3 lease, 4 worker, 5 nonce.
 -- Result: the functions below.
-local function closed_of(queues)
-  local closed, fields = {}, {}
+-- Those of the queues that no pause or block closes, and whether any of them may have gates.
+local function open_of(queues)
+  local open, flags = {}, {'scoped'}
+  for _, queue in ipairs(queues) do flags[#flags + 1] = 'gated:queue:' .. queue end
+  gates.fetch_rules('queue', queues, flags)
+  local gated = gates.scoped()
   for _, queue in ipairs(queues) do
-    fields[#fields + 1] = 'pause:queue:' .. queue
-    fields[#fields + 1] = 'block:queue:' .. queue
-  end
-  if #fields == 0 then return closed end
-  for i, packed in ipairs(hmget(RULES, fields)) do
-    if packed then
-      local expires = cmsgpack.unpack(packed)[1]
-      if expires < 0 or expires > now then closed[queues[math.ceil(i / 2)]] = true end
+    if not gates.rule('pause', 'queue', queue) and not gates.rule('block', 'queue', queue) then
+      open[#open + 1] = queue
+      gated = gated or gates.flag('gated:queue:' .. queue)
     end
   end
-  return closed
+  return open, gated
 end
 
 local function grant(chosen)
@@ -25,7 +24,7 @@ local function grant(chosen)
   for i, job in ipairs(chosen) do
     local s = job.s
     remember_attempt(job)
-    leave(job)
+    leave(job, true)
     s[STATE] = RUNNING
     s[ATTEMPT], s[NONCE], s[WORKER] = s[ATTEMPT] + 1, nonce, worker
     s[CLAIMED], s[LEASE], s[LEASED] = now, lease, now + lease
@@ -34,7 +33,11 @@ local function grant(chosen)
     if s[UNTIL] == STARTED and s[KEY] ~= '' then let_key_go(job) end
     local blob, payload, progress = written(job), false, false
     if s[ASIDE] ~= '' then payload, progress = aside(job, 'p'), aside(job, 'g') end
-    leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    if s[FLOW] ~= '' then
+      leased[i] = {blob, payload, progress, aside(job, 'j'), unpack(kin.fields_read(s))}
+    else
+      leased[i] = (payload or progress) and {blob, payload, progress} or blob
+    end
   end
   return leased
 end

@@ -2,18 +2,20 @@
 -- Guarantee: a refused job writes nothing; whether the batch is written is up to the caller.
 -- KEYS: those of keys.py.
 -- ARGV: per job: id, its terms in msgpack, its description followed by its payload, and the payload
--- alone if it stands aside.
+-- alone if it stands aside; of a job of a flow also {flow, parent, reads} in msgpack, and what it is
+-- after as in edges.lua.
 -- Result: the functions below. An answer is verdict * 10 + state, or {that, id} where another job
 -- stands for the one asked for.
-local CREATED, DUPLICATE, REPLACED, CONFLICT, ID_CONFLICT = 1, 2, 3, 4, 5
-local SKIP, RAISE, REPLACE, RERUN = 0, 1, 2, 3
+local CREATED, DUPLICATE, CONFLICT, ID_CONFLICT = 1, 2, 4, 5
+local SKIP = 0
 -- The terms, in the order of enqueueing.py: queue, size of the description, priority, delay, run
 -- at, max attempts, crash limit, keep, expires in, key, until, within, on conflict, letters aside.
 local TERMS = {__index = {'', 0, 0, 0, -1, 20, 3, -1, -1, '', 0, -1, 0, ''}}
 
-local function read_jobs(at)
+-- The jobs from this argument on, as many as given or all; and where the next argument is.
+local function read_jobs(at, count)
   local wanted = {}
-  while at <= #ARGV do
+  while at <= #ARGV and (not count or #wanted < count) do
     local terms = setmetatable(cmsgpack.unpack(ARGV[at + 1]), TERMS)
     local job = {id = ARGV[at], t = terms, rest = ARGV[at + 2]}
     at = at + 3
@@ -21,14 +23,13 @@ local function read_jobs(at)
       job.payload = ARGV[at]
       at = at + 1
     end
+    if terms[14] ~= '' and string.find(terms[14], 'k', 1, true) then
+      job.kin, job.after = cmsgpack.unpack(ARGV[at]), ARGV[at + 1]
+      at = at + 2
+    end
     wanted[#wanted + 1] = job
   end
-  return wanted
-end
-
-local function answer(verdict, job, asked)
-  local code = verdict * 10 + (job and job.s[STATE] or 0)
-  return asked and {code, asked} or code
+  return wanted, at
 end
 
 local function take_content(job, new)
@@ -44,62 +45,6 @@ local function take_content(job, new)
   if t[14] ~= '' and string.find(t[14], 'f', 1, true) then s[ASIDE] = s[ASIDE] .. 'f' end
 end
 
-local function create(new, held)
-  local seq = struct.pack(NUMBER, draw())
-  local job = {seq = seq, id = new.id, s = setmetatable({0, '', 0, now}, STANDING)}
-  take_content(job, new)
-  admit(job, held and HELD or due_at(job) <= now and WAITING or SCHEDULED)
-  return job
-end
-
-local function replace(job, new)
-  local s = job.s
-  local queue = s[QUEUE]
-  leave(job)
-  index_fields(job, false)
-  take_content(job, new)
-  -- Whoever ran the old content must not come back and complete the new one.
-  if s[OUTCOME] == LAPSE then s[MARK] = 0 end
-  index_fields(job, true)
-  named[s[QUEUE]] = true
-  join(job)
-  if s[STATE] == HELD then return end
-  local stays = s[STATE] == WAITING and queue == s[QUEUE]
-  if due_at(job) > now or not stays then line_up(job, due_at(job)) end
-end
-
--- The holder of the key runs: at most one job follows it.
-local function follow(new, claimant)
-  if claimant[SUCCESSOR] == '' then
-    local job = create(new, true)
-    job.s[REASON] = 'rerun'
-    claimant[SUCCESSOR] = job.id
-    put_claimant(new.t[10], claimant)
-    return answer(CREATED, job)
-  end
-  local successor = by_id(claimant[SUCCESSOR])
-  if new.t[13] == RERUN then return answer(DUPLICATE, successor, successor.id) end
-  replace(successor, new)
-  return answer(REPLACED, successor, successor.id)
-end
-
-local function contest(new, claimant)
-  local id, mode = claimant[HOLDER], new.t[13]
-  local holder = by_id(id)
-  -- The holder may be gone, and its id used again.
-  if holder and holder.s[KEY] ~= new.t[10] then holder = nil end
-  if mode == RAISE then return answer(CONFLICT, holder, id) end
-  if mode == SKIP or not holder or holder.s[STATE] > RUNNING then
-    return answer(DUPLICATE, holder, id)
-  end
-  if holder.s[STATE] == RUNNING then return follow(new, claimant) end
-  if mode == RERUN then return answer(DUPLICATE, holder, id) end
-  replace(holder, new)
-  claimant[HELD_UNTIL] = new.t[12] >= 0 and now + new.t[12] or -1
-  put_claimant(new.t[10], claimant)
-  return answer(REPLACED, holder, id)
-end
-
 local function same(job, new)
   if job.s[QUEUE] ~= new.t[1] then return false end
   local _, parts = cmsgpack.unpack_one(new.rest, 0)
@@ -107,17 +52,84 @@ local function same(job, new)
   return about(job)[1] == parts[1] and payload_of(job) == payload
 end
 
-local function judge(new)
-  local there = by_id(new.id)
-  if there then return answer(same(there, new) and DUPLICATE or ID_CONFLICT, there) end
-  local key = new.t[10]
-  if key ~= '' then
-    local claimant = claimant_of(key)
-    if claimant and taken(claimant) then return contest(new, claimant) end
+local judge
+do
+  local REPLACED, RAISE, RERUN = 3, 1, 3
+
+  local function answer(verdict, job, asked)
+    local code = verdict * 10 + (job and job.s[STATE] or 0)
+    return asked and {code, asked} or code
   end
-  local job = create(new, false)
-  if key ~= '' then take_key(job, now) end
-  return answer(CREATED, job)
+
+  local function create(new, held)
+    local seq = struct.pack(NUMBER, draw())
+    local job = {seq = seq, id = new.id, s = setmetatable({0, '', 0, now}, STANDING)}
+    take_content(job, new)
+    admit(job, held and HELD or due_at(job) <= now and WAITING or SCHEDULED)
+    return job
+  end
+
+  local function replace(job, new)
+    local s = job.s
+    local queue = s[QUEUE]
+    leave(job)
+    index_fields(job, false)
+    take_content(job, new)
+    -- Whoever ran the old content must not come back and complete the new one.
+    if s[OUTCOME] == LAPSE then s[MARK] = 0 end
+    index_fields(job, true)
+    named[s[QUEUE]] = true
+    join(job)
+    if s[STATE] == HELD then return end
+    local stays = s[STATE] == WAITING and queue == s[QUEUE]
+    if due_at(job) > now or not stays then line_up(job, due_at(job)) end
+  end
+
+  -- The holder of the key runs: at most one job follows it.
+  local function follow(new, claimant)
+    if claimant[SUCCESSOR] == '' then
+      local job = create(new, true)
+      job.s[REASON] = 'rerun'
+      claimant[SUCCESSOR] = job.id
+      put_claimant(new.t[10], claimant)
+      return answer(CREATED, job)
+    end
+    local successor = by_id(claimant[SUCCESSOR])
+    if new.t[13] == RERUN then return answer(DUPLICATE, successor, successor.id) end
+    replace(successor, new)
+    return answer(REPLACED, successor, successor.id)
+  end
+
+  local function contest(new, claimant)
+    local id, mode = claimant[HOLDER], new.t[13]
+    local holder = by_id(id)
+    -- The holder may be gone, and its id used again.
+    if holder and holder.s[KEY] ~= new.t[10] then holder = nil end
+    if mode == RAISE then return answer(CONFLICT, holder, id) end
+    if mode == SKIP or not holder or holder.s[STATE] > RUNNING then
+      return answer(DUPLICATE, holder, id)
+    end
+    -- A job that has begun a flow has started.
+    if holder.s[STATE] == RUNNING or holder.s[FLOW] ~= '' then return follow(new, claimant) end
+    if mode == RERUN then return answer(DUPLICATE, holder, id) end
+    replace(holder, new)
+    claimant[HELD_UNTIL] = new.t[12] >= 0 and now + new.t[12] or -1
+    put_claimant(new.t[10], claimant)
+    return answer(REPLACED, holder, id)
+  end
+
+  judge = function(new)
+    local there = by_id(new.id)
+    if there then return answer(same(there, new) and DUPLICATE or ID_CONFLICT, there) end
+    local key = new.t[10]
+    if key ~= '' then
+      local claimant = claimant_of(key)
+      if claimant and taken(claimant) then return contest(new, claimant) end
+    end
+    local job = create(new, false)
+    if key ~= '' then take_key(job, now) end
+    return answer(CREATED, job)
+  end
 end
 
 local function verdict_of(given)

@@ -10,8 +10,9 @@ local UNTIL, WITHIN, ASIDE, PLACE, ATTEMPT = 11, 12, 13, 14, 15
 local FAILURES, CRASHES, NONCE, WORKER, CLAIMED = 16, 17, 18, 19, 20
 local LEASE, LEASED, FINISHED, OUTCOME, MARK = 21, 22, 23, 24, 25
 local ERROR_OF, ENDED_AT, REASON, CANCEL = 26, 27, 28, 29
+local FLOW = 30 -- then its parent, stage, fields read, continuation and wait, which only its scripts use
 local BLANK = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 0, 0, 0, '', '', 0, 0, 0, 0, '', 0,
-  0, 0, '', 0}
+  0, 0, '', 0, '', '', '', '', '', ''}
 local HELD, SCHEDULED, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED = 1, 2, 3, 4, 5, 6, 7
 -- What a standing lacks reads as its default; a write beyond its end fills the gap, so that it stays
 -- an array and may be packed as it is.
@@ -23,30 +24,34 @@ local STANDING = {
     rawset(standing, place, value)
   end,
 }
-local FRAME, FRAME_SIZE = '>BI3I3', 7
 local HISTORY_KEPT = 1000
 
 local jobs, dirty, seqs_by_id = {}, {}, {}
 
-local function parse(seq, blob)
-  local id_size, size, about = struct.unpack(FRAME, blob)
-  local start = FRAME_SIZE + id_size
-  local _, standing = cmsgpack.unpack_one(blob, start)
-  return {
-    seq = seq, id = string.sub(blob, FRAME_SIZE + 1, start), s = setmetatable(standing, STANDING),
-    about = about, rest = string.sub(blob, start + size + 1),
-  }
-end
+local parse, encode
+do
+  local FRAME, FRAME_SIZE = '>BI3I3', 7
 
-local function encode(job)
-  local standing = job.s
-  local last = #standing
-  while standing[last] == BLANK[last] do
-    standing[last] = nil
-    last = last - 1
+  parse = function(seq, blob)
+    local id_size, size, about = struct.unpack(FRAME, blob)
+    local start = FRAME_SIZE + id_size
+    local _, standing = cmsgpack.unpack_one(blob, start)
+    return {
+      seq = seq, id = string.sub(blob, FRAME_SIZE + 1, start), s = setmetatable(standing, STANDING),
+      about = about, rest = string.sub(blob, start + size + 1),
+    }
   end
-  local packed = cmsgpack.pack(standing)
-  return struct.pack(FRAME, #job.id, #packed, job.about) .. job.id .. packed .. job.rest
+
+  encode = function(job)
+    local standing = job.s
+    local last = #standing
+    while standing[last] == BLANK[last] do
+      standing[last] = nil
+      last = last - 1
+    end
+    local packed = cmsgpack.pack(standing)
+    return struct.pack(FRAME, #job.id, #packed, job.about) .. job.id .. packed .. job.rest
+  end
 end
 
 local function load(seq)
@@ -95,7 +100,8 @@ local function by_id(id)
 end
 
 -- What few jobs have, or what is big, stands aside under the job's number and a letter: p payload,
--- r result, e error, g progress. The letter f only says that the job has indexed fields.
+-- r result, e error, g progress, a what it is after, j what it has joined. The letter f only says that
+-- the job has indexed fields.
 local function set_aside(job, letter, value)
   local letters = job.s[ASIDE]
   if letters == '' and not value then return end

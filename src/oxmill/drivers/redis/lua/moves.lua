@@ -49,48 +49,116 @@ end
 
 local function due_at(job) return job.s[ENQUEUED] + job.s[DUE] end
 
-local function startable_until(s)
-  return s[EXPIRES] > 0 and s[STATE] <= WAITING and s[ATTEMPT] == 0
-end
-
-local function leave(job)
-  local s = job.s
-  local state, queue = s[STATE], s[QUEUE]
-  if state == WAITING then
-    zput(line_of(queue), rank(job), false)
-  elseif state == SCHEDULED then
-    zput(due_of(queue), job.seq, false)
-  elseif state == RUNNING then
-    zput(leases_of(queue), job.seq, false)
-  else
-    tally(now_of(s), -1)
-    if state > RUNNING then zput(ENDED, job.seq, false) end
+local behind, leave, wait, stand_behind, prolong, join
+do
+  local function startable_until(s)
+    return s[EXPIRES] > 0 and s[STATE] <= WAITING and s[ATTEMPT] == 0
   end
-  if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
-end
 
-local function join(job)
-  local s = job.s
-  local state, queue = s[STATE], s[QUEUE]
-  if state == WAITING then
-    zput(line_of(queue), rank(job), s[PRIORITY])
-    gain(queue)
-  elseif state == SCHEDULED then
-    zput(due_of(queue), job.seq, due_at(job))
-    soon(queue, due_at(job))
-  elseif state == RUNNING then
+  -- The gate of its own behind which a job is set aside, if any: read once.
+  behind = function(job)
+    if job.gate == nil then job.gate = aside(job, 'b') end
+    return job.gate
+  end
+
+  local function put_behind(job, gate)
+    set_aside(job, 'b', gate)
+    job.gate = gate
+  end
+
+  -- Where a waiting job stands: behind a gate of its own, in the line, or in the lane of its group.
+  local function stand(job, group)
+    local queue, gate = job.s[QUEUE], behind(job)
+    if gate then return groups.key('aside', queue, gate), true end
+    if group == '' then return line_of(queue), false end
+    return groups.key('lane', queue, group), true
+  end
+
+  -- The lane of an ordered group may be parked because of a gate of the job at its head.
+  local function look_again(queue, group)
+    if groups.ordered(queue, group) then groups.open(queue, group) end
+  end
+
+  local function step_out(job, group, claimed)
+    local key, counted = stand(job, group)
+    zput(key, rank(job), false)
+    if counted then tally(now_of(job.s), -1) end
+    put_behind(job, false)
+    if not claimed then look_again(job.s[QUEUE], group) end
+  end
+
+  leave = function(job, claimed)
+    local s, group = job.s, groups.of(job)
+    local state, queue = s[STATE], s[QUEUE]
+    if state == WAITING then
+      step_out(job, group, claimed)
+    elseif state == SCHEDULED then
+      zput(due_of(queue), job.seq, false)
+    elseif state == RUNNING then
+      zput(leases_of(queue), job.seq, false)
+      if group ~= '' then groups.stop(queue, group) end
+    else
+      tally(now_of(s), -1)
+      if state > RUNNING then zput(ENDED, job.seq, false) end
+    end
+    if startable_until(s) then zput(expiring_of(queue), job.seq, false) end
+    kin.count(s, -1)
+  end
+
+  -- A lane is made by the first job that comes to wait in it, with the place of that job as its turn.
+  wait = function(job, group)
+    local s = job.s
+    local key, counted = stand(job, group)
+    zput(key, rank(job), s[PRIORITY])
+    if counted then tally(now_of(s), 1) end
+    if group == '' or behind(job) then return end
+    if not groups.lane(s[QUEUE], group, s[PRIORITY]) then
+      groups.make(s[QUEUE], group, s[PRIORITY], (struct.unpack(NUMBER, rank(job))))
+    end
+    look_again(s[QUEUE], group)
+  end
+
+  -- A waiting job goes behind a gate of its own, or back to where it stood if there is none.
+  stand_behind = function(job, gate)
+    local group = groups.of(job)
+    step_out(job, group)
+    put_behind(job, gate)
+    wait(job, group)
+    save(job)
+  end
+
+  -- The lease of a running job lasts until another moment.
+  prolong = function(job)
+    local s = job.s
+    local queue, start = s[QUEUE], s[LEASED] - s[LEASE]
     zput(leases_of(queue), job.seq, s[LEASED])
     soon(queue, s[LEASED])
-    local start = s[LEASED] - s[LEASE]
     if not granted[queue] or granted[queue] < start then granted[queue] = start end
-  else
-    tally(now_of(s), 1)
+    save(job)
   end
-  if startable_until(s) then
-    zput(expiring_of(queue), job.seq, s[EXPIRES])
-    soon(queue, s[EXPIRES])
+
+  join = function(job)
+    local s, group = job.s, groups.of(job)
+    local state, queue = s[STATE], s[QUEUE]
+    if state == WAITING then
+      wait(job, group)
+      gain(queue)
+    elseif state == SCHEDULED then
+      zput(due_of(queue), job.seq, due_at(job))
+      soon(queue, due_at(job))
+    elseif state == RUNNING then
+      prolong(job)
+      if group ~= '' then groups.start(queue, group) end
+    else
+      tally(now_of(s), 1)
+    end
+    if startable_until(s) then
+      zput(expiring_of(queue), job.seq, s[EXPIRES])
+      soon(queue, s[EXPIRES])
+    end
+    kin.count(s, 1)
+    save(job)
   end
-  save(job)
 end
 
 local function move(job, state)
@@ -113,6 +181,8 @@ local function page_of(seq) return math.floor(struct.unpack(NUMBER, seq) / PAGE)
 local function index(job, present)
   local page = page_of(job.seq)
   pages[page] = (pages[page] or 0) + (present and 1 or -1)
+  local flow = job.s[FLOW]
+  if flow ~= '' then zput(ROOT .. ':members:' .. flow, job.seq, present and 0) end
 end
 
 local function index_fields(job, present)

@@ -1,11 +1,20 @@
--- Guarantee: the queue's settings hold for every settlement and claim that starts later.
--- Every shard keeps them, the first one tells.
--- KEYS: SETTINGS, QUEUES, EVENTS.
--- ARGV: 3 queue, 4 {keep succeeded, keep failed, keep cancelled, settings} in msgpack, 5 author.
--- Result: 1.
+-- Guarantee: the queue's settings hold for every settlement and claim that starts later, and every
+-- parked lane is looked at again. Every shard keeps them, the first one tells.
+-- KEYS: those of keys.py.
+-- ARGV: 3 queue, 4 {keep succeeded, keep failed, keep cancelled, settings, then limits as in steering.py}
+-- in msgpack, 5 author, 6 what the event says.
+-- Result: 1, or 0 if so many lanes are still on their way from the last time that it must be asked again.
 make_way()
-hput(SETTINGS, ARGV[3], ARGV[4])
-named[ARGV[3]] = true
-if string.sub(ROOT, -3) == ':0}' then tell('settings', ARGV[3], ARGV[5], '') end
+local AT_ONCE = 250
+local queue = ARGV[3]
+local opened = groups.open_all(queue, AT_ONCE)
+if opened then
+  hput(SETTINGS, queue, ARGV[4])
+  if cmsgpack.unpack(ARGV[4])[14] == 1 then hput(RULES, 'gated:queue:' .. queue, '1') end
+  named[queue] = true
+  gain(queue)
+  if string.sub(ROOT, -3) == ':0}' then tell('settings', queue, ARGV[5], ARGV[6]) end
+end
 flush()
-return 1
+ring()
+return opened and 1 or 0

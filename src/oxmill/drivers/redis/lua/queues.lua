@@ -1,31 +1,86 @@
--- Guarantee: counts, totals, rules and settings of these queues as of one moment. Writes nothing.
--- KEYS: TALLIES, RULES, SETTINGS and the sets of the queues.
--- ARGV: 3… queues.
--- Result: {now, then per queue {counts of the 7 states, totals of the 3 ends, when the job at the
--- head of the line was enqueued or 0, settings or '', rules on record, rule in force…}}.
-local told = {now}
-for i = 3, #ARGV do
-  local queue = ARGV[i]
+-- Guarantee: counts, totals, rules, settings and gates of these queues as of one moment. Writes nothing.
+-- KEYS: those of keys.py.
+-- ARGV: 3 how many groups are asked about, 4… these groups, then queues.
+-- Result: {now, {rules on tasks, groups and fields: rule, when its throttle opens or 0…}, then per queue
+-- {counts of the 7 states, totals of the 3 ends, when the job at the head of the line was enqueued or 0,
+-- settings or '', rules on record, {gates}, rule in force…}}. A gate is {running, room or -1, opens at or 0,
+-- waiting}: the queue's, then each group's, if groups are asked about.
+local LOOKED_AT = 100
+local asked = {unpack(ARGV, 4, 3 + ARGV[3])}
+
+-- The best-ranked waiting job, over the line, lanes and jobs set aside; of very many lanes the first.
+local function head_of_line(queue)
+  local keys = {line_of(queue)}
+  for _, set in ipairs({groups.key('lanes', queue), groups.key('parked', queue, '1'), groups.key('parked', queue, '2')}) do
+    for _, member in ipairs(redis.call('ZRANGE', set, 0, LOOKED_AT - 1)) do
+      local group = groups.named(member)
+      if group ~= '' then keys[#keys + 1] = groups.key('lane', queue, group) end
+    end
+  end
+  for _, name in ipairs(redis.call('ZRANGE', groups.key('gates', queue), 0, LOOKED_AT - 1)) do
+    keys[#keys + 1] = groups.key('aside', queue, name)
+  end
+  local best, best_score
+  for _, key in ipairs(keys) do
+    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+    local score = tonumber(first[2])
+    if score and (not best or score < best_score or (score == best_score and first[1] < best)) then
+      best, best_score = first[1], score
+    end
+  end
+  return best and load(seq_of(best))
+end
+
+local function tell_gate(queue, group)
+  local running = group == '' and redis.call('ZCARD', leases_of(queue)) or groups.crew(queue, group)[1]
+  local gate, room, opens = gates.of(queue, group, running), -1, 0
+  local waiting = group == '' and 0 or redis.call('ZCARD', groups.key('lane', queue, group))
+  for _, valve in ipairs(gate.valves) do
+    local left = gates.room(valve)
+    room = room < 0 and left or math.min(room, left)
+    if left == 0 then opens = math.max(opens, gates.opens_at(valve)) end
+  end
+  local asked_until = gates.meter(gates.meter_name('closed', queue, group))
+  if asked_until > now then
+    room, opens = #gate.valves > 0 and 0 or -1, math.max(opens, asked_until)
+  end
+  return {running, room, opens, waiting}
+end
+
+local function tell_queue(queue)
   local fields = {}
-  for _, state in ipairs({HELD, SUCCEEDED, FAILED, CANCELLED}) do
+  for _, state in ipairs({HELD, WAITING, SUCCEEDED, FAILED, CANCELLED}) do
     fields[#fields + 1] = 'now:' .. state .. ':' .. queue
   end
   for state = SUCCEEDED, CANCELLED do fields[#fields + 1] = 'ever:' .. state .. ':' .. queue end
-  local t = hmget(TALLIES, fields)
+  local t, told_gates = hmget(TALLIES, fields), {}
   for place = 1, #fields do t[place] = tonumber(t[place] or 0) end
-  local first = redis.call('ZRANGE', line_of(queue), 0, 0)[1]
-  local job = first and load(seq_of(first))
+  local job = head_of_line(queue)
+  if #asked > 0 then told_gates[1] = tell_gate(queue, '') end
+  for _, group in ipairs(asked) do told_gates[#told_gates + 1] = tell_gate(queue, group) end
   local row = {
-    t[1], redis.call('ZCARD', due_of(queue)), redis.call('ZCARD', line_of(queue)),
-    redis.call('ZCARD', leases_of(queue)), t[2], t[3], t[4], t[5], t[6], t[7],
-    job and job.s[ENQUEUED] or 0, redis.call('HGET', SETTINGS, queue) or '', 0,
+    t[1], redis.call('ZCARD', due_of(queue)), redis.call('ZCARD', line_of(queue)) + t[2],
+    redis.call('ZCARD', leases_of(queue)), t[3], t[4], t[5], t[6], t[7], t[8],
+    job and job.s[ENQUEUED] or 0, redis.call('HGET', SETTINGS, queue) or '', 0, told_gates,
   }
   for _, kind in ipairs({'block', 'pause', 'throttle'}) do
-    local packed = redis.call('HGET', RULES, kind .. ':queue:' .. queue)
-    local expires = packed and cmsgpack.unpack(packed)[1]
-    if packed then row[13] = row[13] + 1 end
-    if packed and (expires < 0 or expires > now) then row[#row + 1] = packed end
+    if gates.flag(kind .. ':queue:' .. queue) then row[13] = row[13] + 1 end
+    if gates.rule(kind, 'queue', queue) then row[#row + 1] = gates.flag(kind .. ':queue:' .. queue) end
   end
-  told[#told + 1] = row
+  return row
 end
+
+local scoped = {}
+if #asked > 0 then
+  local names = redis.call('ZRANGEBYSCORE', ENDINGS, '(' .. string.format('%d', now), '+inf', 'LIMIT', 0, 1000)
+  for _, name in ipairs(names) do
+    if not string.find(name, '^%a+:queue:') then
+      local valve = gates.of_rule(name).valves[1]
+      scoped[#scoped + 1] = gates.flag(name)
+      scoped[#scoped + 1] = valve and gates.room(valve) == 0 and gates.opens_at(valve) or 0
+    end
+  end
+end
+local told = {now, scoped}
+for i = 4 + ARGV[3], #ARGV do told[#told + 1] = tell_queue(ARGV[i]) end
 return told

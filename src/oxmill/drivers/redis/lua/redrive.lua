@@ -1,7 +1,7 @@
 -- Guarantee: failed and cancelled jobs among those that match wait again, behind the line, with
 -- fresh counts; the attempt number goes on. One whose unique key another holds stays as it is.
 -- KEYS: those of keys.py.
--- ARGV: 3 filter, 4 where to go on, 5 how many, 6 author.
+-- ARGV: 3 filter, 4 where to go on, 5 how many, 6 author, 7 bound of ripples.
 -- Result: {more, where to go on, {jobs changed}, {queues that gained}, {}}.
 make_way()
 local function key_free(job)
@@ -11,16 +11,9 @@ local function key_free(job)
 end
 
 local function redrive(job)
-  local s = job.s
-  remember_attempt(job)
-  set_result(job, false)
-  set_aside(job, 'e', false)
-  local key = s[KEY]
+  local key = job.s[KEY]
   local held = key ~= '' and claimant_of(key)
-  leave(job)
-  s[FAILURES], s[CRASHES], s[MARK], s[ENDED_AT], s[CANCEL] = 0, 0, 0, 0, 0
-  s[REASON], s[EXPIRES], s[STATE] = '', 0, SCHEDULED
-  line_up(job, now)
+  kin.start_afresh(job)
   if key == '' then return end
   local claimant = {job.id, 1, hold_from(job, now), ''}
   if held and held[HOLDER] == job.id then claimant[HELD_UNTIL] = held[HELD_UNTIL] end
@@ -39,6 +32,7 @@ for _, job in ipairs(found) do
   end
 end
 if #driven > 0 then tell('redrive', 'jobs', ARGV[6], tostring(#driven)) end
+kin.ripple(tonumber(ARGV[7]))
 flush()
 ring()
 return {more and 1 or 0, edge, ids_of(driven), gained, {}}

@@ -115,6 +115,7 @@ local function tidy(queues, limit)
   end
   for _, queue in ipairs(ripe) do ripen({queue}, limit) end
   if #ripe > 0 then
+    kin.ripple(limit)
     flush()
     set_moments(ripe)
   end

@@ -1,13 +1,17 @@
 -- Guarantee: each item is judged by its token alone; what it changes (state, result, key, successor,
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
--- ARGV: 3 'plain' if all are completions without an error, then per item: id, attempt, nonce, result
--- after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
--- nonce, outcome, delay, reason, result?, error?}, then the result and the error if there are any.
--- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, queue.
+-- ARGV: 3 the bound of ripples, after a p if all are completions without an error or a step, then per item:
+-- id, attempt, nonce, result after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
+-- nonce, outcome, delay, reason, result?, error?, scope it closes, step?}, then the result and the error if
+-- there are any, and what it does to its flow as in steps.lua.
+-- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
+-- because of it; queue, or {queue, queue in which a job was freed…}: the last one names those that flows
+-- have filled.
 make_way()
 local items, ids, at = {}, {}, 4
-while ARGV[3] == 'plain' and at <= #ARGV do
+local bound = tonumber(string.match(ARGV[3], '%d+'))
+while string.byte(ARGV[3]) == 112 and at <= #ARGV do
   local result = ARGV[at + 3]
   local first = string.sub(result, 1, 1)
   result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
@@ -21,53 +25,102 @@ while at <= #ARGV do
   at = at + 2
   if terms[6] == 1 then item[3] = ARGV[at]; at = at + 1 end
   if terms[7] == 1 then item[4] = ARGV[at]; at = at + 1 end
+  if terms[9] == 1 then item[5], at = kin.read_step(at) end
   items[#items + 1], ids[#ids + 1] = item, item[1]
 end
 by_ids(ids)
 
 local function either(a, b) return a ~= '' and a or b end
 
-local function settle(job, terms, result, failure)
+-- Another try then. In an ordered group the job keeps its place, and the others wait too.
+local function again(job, due)
+  local s, group = job.s, groups.of(job)
+  if groups.ordered(s[QUEUE], group) then
+    gates.close(s[QUEUE], group, due)
+    move(job, WAITING)
+  else
+    line_up(job, due)
+  end
+  s[LEASED] = 0
+end
+
+local function settle(job, terms, result, failure, step)
   local s, outcome, due = job.s, terms[3], now + terms[4]
   finish_attempt(job, outcome, failure)
   if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
-  if outcome == 'complete' then
+  if outcome == 'release' and (terms[8] or '') ~= '' then
+    gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
+  end
+  local goes_on = step and step.resume ~= ''
+  if step and not (goes_on and s[CANCEL] == 1) then return nil, true end
+  if outcome == 'complete' and not goes_on then
     set_result(job, result)
-    finish(job, SUCCEEDED, '')
+    return finish(job, SUCCEEDED, '')
   elseif outcome == 'fail' then
-    finish(job, FAILED, either(terms[5], 'refused'))
+    return finish(job, FAILED, either(terms[5], 'refused'))
   elseif outcome == 'cancel' then
-    finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
+    return finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
   elseif s[CANCEL] == 1 then
-    finish(job, CANCELLED, s[REASON])
+    return finish(job, CANCELLED, s[REASON])
   elseif outcome == 'retry' and s[FAILURES] >= s[MAX_ATTEMPTS] then
-    finish(job, FAILED, 'exhausted')
+    return finish(job, FAILED, 'exhausted')
   elseif outcome == 'release' then
     move(job, WAITING)
     s[LEASED] = 0
   else
-    line_up(job, due)
-    s[LEASED] = 0
+    again(job, due)
   end
 end
 
-local answers = {}
+local answers, stepping, seen = {}, {}, {}
+
+-- What the jobs do to their flows, after all else; until then they run on paper.
+local function take_steps()
+  for _, each in ipairs(stepping) do
+    local job, item = each.job, each.item
+    kin.step(job, item[5])
+    if job.s[STATE] == RUNNING then
+      set_result(job, item[3])
+      local heir = finish(job, SUCCEEDED, '')
+      if heir then kin.filled[heir] = true end
+    end
+    answers[each.at] = answers[each.at] - RUNNING + job.s[STATE]
+  end
+  stepping, seen = {}, {}
+end
+
 for _, item in ipairs(items) do
   local job, terms = by_id(item[1]), item[2]
-  local ruling = 1
+  -- A job that comes again sees all that was asked before.
+  if seen[item[1]] then take_steps() end
+  seen[item[1]] = true
+  local code, queue = 10, ''
   if not job then
     answers[#answers + 1], answers[#answers + 2] = 0, ''
   else
     local s = job.s
+    queue = s[QUEUE]
     if held_by(job, terms[1], terms[2]) then
-      settle(job, terms, item[3], item[4])
-      ruling = 2
+      local freed = frees(job)
+      local heir, steps = settle(job, terms, item[3], item[4], item[5])
+      if steps then stepping[#stepping + 1] = {job = job, item = item, at = #answers + 1} end
+      if freed then gain(queue) end
+      code = freed and 120 or 20
+      queue = heir and {queue, heir} or queue
     elseif s[ATTEMPT] == terms[1] and s[NONCE] == terms[2] and s[MARK] == 1
       and s[OUTCOME] == terms[3] then
-      ruling = 2
+      code = 20
     end
-    answers[#answers + 1], answers[#answers + 2] = ruling * 10 + s[STATE], s[QUEUE]
+    answers[#answers + 1], answers[#answers + 2] = code + s[STATE], queue
   end
+end
+take_steps()
+kin.ripple(bound)
+local names, last = kin.gained(), answers[#answers]
+if #names > 0 then
+  local queues = type(last) == 'table' and last or {last}
+  for _, name in ipairs(names) do queues[#queues + 1] = name end
+  answers[#answers] = queues
 end
 flush()
 ring()

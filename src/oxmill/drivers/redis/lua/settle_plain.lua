@@ -4,10 +4,10 @@
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
 -- Result: as settle.lua.
-if ARGV[3] == 'plain' then
+if string.byte(ARGV[3]) == 112 then
   local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
   local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
-  local RUNNING, SUCCEEDED, WON_SUCCEEDED, PAGE, DAY = 4, 5, 25, 256, 86400000000
+  local RUNNING, SUCCEEDED, WON_SUCCEEDED, FREED, PAGE, DAY = 4, 5, 25, 100, 256, 86400000000
 
   -- A job that runs for the first time was written by claim_plain.lua: 22 places, of which those from
   -- the expiry (9) to the nonce (18) are known, and the last one is nine bytes long. It need not be
@@ -42,6 +42,52 @@ if ARGV[3] == 'plain' then
     return queue, cmsgpack.unpack(string.sub(blob, keep_at, at - 1)), at
   end
 
+  -- A job's group; empty for none. A description of one part has only a task.
+  local described = {}
+  local function group_of(blob, from, size)
+    if string.byte(blob, from) == 145 then return '' end
+    local text = string.sub(blob, from, from + size - 1)
+    if not described[text] then described[text] = cmsgpack.unpack(text)[5] or '' end
+    return described[text]
+  end
+
+  -- As groups.lua keeps them: jobs of these groups run no longer, and their lanes open.
+  local function stop(queue, counts)
+    local names, key = {}, ROOT .. ':groups:' .. queue
+    for group in pairs(counts) do names[#names + 1] = group end
+    local puts, drops, opens, places, parked = {}, {}, {}, {}, {{}, {}}
+    for i, record in ipairs(redis.call('HMGET', key, unpack(names))) do
+      local group, running = names[i], struct.unpack('>I4', record) - counts[names[i]]
+      local parts, opened = {struct.pack('>I4', running)}, false
+      for at = 5, #record, 13 do
+        local into, lane = string.byte(record, at + 10), string.sub(record, at, at + 12)
+        if into ~= 0 then
+          local member = string.sub(lane, 5, 10) .. group .. '\0' .. string.sub(lane, 1, 4)
+          places[#places + 1], places[#places + 2] = struct.unpack('>i4', lane), member
+          table.insert(parked[into], member)
+          lane, opened = string.sub(lane, 1, 10) .. '\0' .. string.sub(lane, 12), true
+        end
+        parts[#parts + 1] = lane
+      end
+      if opened then opens[#opens + 1] = group end
+      if running == 0 and #parts == 1 then
+        drops[#drops + 1] = group
+      else
+        puts[#puts + 1], puts[#puts + 2] = group, table.concat(parts)
+      end
+    end
+    if #puts > 0 then redis.call('HSET', key, unpack(puts)) end
+    if #drops > 0 then redis.call('HDEL', key, unpack(drops)) end
+    if #opens == 0 then return end
+    redis.call('ZADD', ROOT .. ':lanes:' .. queue, unpack(places))
+    redis.call('ZREM', ROOT .. ':opens:' .. queue, unpack(opens))
+    for into = 1, 2 do
+      if #parked[into] > 0 then
+        redis.call('ZREM', ROOT .. ':parked:' .. queue .. '\31' .. into, unpack(parked[into]))
+      end
+    end
+  end
+
   local function frame(id_size, size, about) return struct.pack('>BI3I3', id_size, size, about) end
 
   local function settle()
@@ -63,8 +109,10 @@ if ARGV[3] == 'plain' then
       local part = parts[queue]
       if not part then
         local packed = redis.call('HGET', SETTINGS, queue)
-        local keep = packed and cmsgpack.unpack(packed)[1] or DAY
-        part = {keep = keep, seqs = {}, records = {}, ends = {}, ids = {}, gone = {}, expiry = {}}
+        local settings = packed and cmsgpack.unpack(packed) or {DAY}
+        part = {keep = settings[1], seqs = {}, records = {}, ends = {}, ids = {}, gone = {}, expiry = {}}
+        part.frees = (settings[5] or -1) >= 0
+        part.frees_group = (settings[8] or -1) >= 0 or settings[11] == 1
         parts[queue] = part
       end
       return part
@@ -87,7 +135,14 @@ if ARGV[3] == 'plain' then
       end
       local part = part_of(queue)
       if keep < 0 then keep = part.keep end
-      answers[2 * i - 1], answers[2 * i] = WON_SUCCEEDED, queue
+      local group, freed = group_of(blob, start + size + 1, about), part.frees
+      if group ~= '' then
+        part.groups = part.groups or {}
+        part.groups[group] = (part.groups[group] or 0) + 1
+        freed = freed or part.frees_group
+      end
+      if freed then part.freed = true end
+      answers[2 * i - 1], answers[2 * i] = freed and FREED + WON_SUCCEEDED or WON_SUCCEEDED, queue
       part.seqs[#part.seqs + 1] = seq
       if keep == 0 then
         if s then return nil end
@@ -124,6 +179,8 @@ if ARGV[3] == 'plain' then
     for queue, part in pairs(parts) do
       redis.call('ZREM', ROOT .. ':leases:' .. queue, unpack(part.seqs))
       redis.call('HINCRBY', TALLIES, 'ever:5:' .. queue, #part.seqs)
+      if part.groups then stop(queue, part.groups) end
+      if part.freed and ARGV[2] ~= '' then redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '') end
       if #part.records > 0 then
         redis.call('HSET', JOBS, unpack(part.records))
         redis.call('ZADD', ENDED, unpack(part.ends))

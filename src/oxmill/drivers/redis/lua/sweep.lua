@@ -1,6 +1,7 @@
 -- Guarantee: what a claim does for its queues is done for all in which a moment has come, `limit`
 -- jobs of each kind; leases granted later than now (the clock was stepped back) are cut to their
--- full length from now; rules that have ended are dropped.
+-- full length from now; rules that have ended are dropped; joins past their deadline give up, and
+-- ripples go on.
 -- KEYS: those of keys.py.
 -- ARGV: 3 limit.
 -- Result: {lapsed, poisoned, due, expired, more, {queues that gained waiting jobs}, {jobs ended}}.
@@ -19,12 +20,23 @@ local function rebase(queue, left)
     if s[LEASED] - s[LEASE] > now + TOLERANCE then
       if left == 0 then return 0 end
       s[LEASED] = now + s[LEASE]
-      join(load(seq))
+      prolong(load(seq))
       left = left - 1
     end
   end
   redis.call('ZADD', GRANTS, now, queue)
   return left
+end
+
+-- Joins that have waited for too long, the longest overdue first. Whether there are more.
+local function see_to_late(most)
+  local seqs = redis.call('ZRANGEBYSCORE', OVERDUE, '-inf', now, 'LIMIT', 0, most + 1)
+  load_all(seqs)
+  for i = 1, math.min(most, #seqs) do
+    local job = load(seqs[i])
+    if job and kin.is_late(job) then kin.give_up(job) else zput(OVERDUE, seqs[i], false) end
+  end
+  return #seqs > most
 end
 
 local ahead = redis.call('ZRANGEBYSCORE', GRANTS, '(' .. string.format('%d', now + TOLERANCE), '+inf',
@@ -37,17 +49,19 @@ if #ahead > 0 then flush() end
 
 local ripe = redis.call('ZRANGEBYSCORE', MOMENTS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
 local counts = ripen(ripe, limit)
-local rules = redis.call('HGETALL', RULES)
-for i = 1, #rules, 2 do
-  local expires = cmsgpack.unpack(rules[i + 1])[1]
-  if expires >= 0 and expires <= now then
-    hput(RULES, rules[i], false)
-    gain((string.gsub(rules[i], '^[^:]*:[^:]*:', '')))
-  end
-end
+local over = redis.call('ZRANGEBYSCORE', ENDINGS, '-inf', now, 'LIMIT', 0, QUEUES_AT_ONCE)
+for _, field in ipairs(over) do ruling.put(field, false) end
 flush()
+if #over > 0 then ruling.flag() end
 set_moments(ripe)
-if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0) then counts[5] = 1 end
+local late = see_to_late(limit)
+local rippling = (#kin.fresh > 0 or redis.call('ZCARD', RIPPLES) > 0) and kin.sweep_ripples(limit)
+flush()
+if late or rippling then counts[5] = 1 end
+if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0)
+  or #over == QUEUES_AT_ONCE then
+  counts[5] = 1
+end
 ring()
 counts[6], counts[7] = gained, ended
 return counts

@@ -41,7 +41,8 @@ local function let_key_go(job)
   end
 end
 
--- An ended job gives its key to its successor, or back; an ended successor just leaves.
+-- An ended job gives its key to its successor, or back; an ended successor just leaves. Gives the queue
+-- of an heir that waits now.
 local function give_back_key(job)
   local key = job.s[KEY]
   local claimant = key ~= '' and claimant_of(key)
@@ -54,7 +55,7 @@ local function give_back_key(job)
     take_key(heir, heir.s[ENQUEUED])
     heir.s[REASON] = ''
     line_up(heir, due_at(heir))
-    return
+    return heir.s[STATE] == WAITING and heir.s[QUEUE] or nil
   end
   let_key_go(job)
 end

@@ -5,7 +5,6 @@
 -- ARGV: 2 the bells' channel prefix, empty to ring none.
 -- Result: the functions below.
 local CHUNK = 4000
-local EVENTS_KEPT = 100000
 -- Numbers of arrival and places in line: six bytes that sort as the numbers do.
 local NUMBER, NUMBER_SIZE = '>I6', 6
 
@@ -104,8 +103,10 @@ local function make_way()
   redis.call('HDEL', ROOT, '-')
 end
 
-local flush, flush_jobs
+local flush, flush_jobs, flush_groups, flush_flows
 do
+  local EVENTS_KEPT = 100000
+
   local function write_hash(key, fields)
     local puts, drops = {}, {}
     for field, value in pairs(fields) do
@@ -159,6 +160,8 @@ do
 
   flush = function()
     if flush_jobs then flush_jobs() end
+    if flush_flows then flush_flows() end
+    if flush_groups then flush_groups() end
     if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
     for key, fields in pairs(hashes) do write_hash(key, fields) end
     for key, members in pairs(zsets) do write_zset(key, members) end

@@ -1,0 +1,263 @@
+-- Shared: waiting for other jobs. Edges are made, closed and judged here.
+-- Guarantee: an edge closes once, and closing it is what counts; what decides is `rules/join.py`.
+-- KEYS: OVERDUE.
+-- ARGV: none.
+-- Result: `kin.arm`, `kin.begin`, `kin.close` and what they need. What a job is after comes as 14 bytes
+-- for the join (policy, quorum, on failure, deadline + 1) and the ids, each after its length.
+-- A job's open edges have positive scores in `up:NUMBER`, closed ones negative: twice (wait, position),
+-- plus one if the upstream has succeeded.
+kin.parts[#kin.parts + 1] = function()
+  local WAIT = 35
+  local JOIN, JOIN_SIZE, ROUND_SIZE = '>BI4BI8', 14, 16777216
+  local ALL_SUCCEED, ALL_END, ANY = 0, 1, 2
+  local ROUND, GOOD, BAD, OPEN, LATE, POLICY, QUORUM, ON_FAILURE, DEADLINE = 1, 2, 3, 4, 5, 6, 7, 8, 9
+
+  function kin.ids_in(text, at)
+    local ids = {}
+    while at <= #text do
+      local size = string.byte(text, at)
+      ids[#ids + 1] = string.sub(text, at + 1, at + size)
+      at = at + 1 + size
+    end
+    return ids
+  end
+
+  function kin.text_from(ids)
+    local parts = {}
+    for i, id in ipairs(ids) do parts[i] = string.char(#id) .. id end
+    return table.concat(parts)
+  end
+
+  function kin.after_of(text) return string.sub(text, 1, JOIN_SIZE), kin.ids_in(text, JOIN_SIZE + 1) end
+
+  local function up_of(seq) return ROOT .. ':up:' .. seq end
+
+  local function score_of(job, id)
+    local own = zsets[up_of(job.seq)]
+    if own and own[id] ~= nil then return own[id] end
+    if job.new then return nil end
+    return tonumber(redis.call('ZSCORE', up_of(job.seq), id) or nil)
+  end
+
+  local function take_out(text, seq)
+    for at = 1, #text, NUMBER_SIZE do
+      if string.sub(text, at, at + NUMBER_SIZE - 1) == seq then
+        return string.sub(text, 1, at - 1) .. string.sub(text, at + NUMBER_SIZE)
+      end
+    end
+    return text
+  end
+
+  local function put_in(text, seq)
+    local at = #text
+    while at > 0 and string.sub(text, at - NUMBER_SIZE + 1, at) > seq do at = at - NUMBER_SIZE end
+    return string.sub(text, 1, at) .. seq .. string.sub(text, at + 1)
+  end
+
+  -- A job that failed and that nobody waits for speaks against its flow.
+  local function speak(id, change)
+    local job = by_id(id)
+    if not job or job.s[FLOW] == '' or job.s[STATE] < FAILED then return end
+    local flow = kin.flow(job.s[FLOW])
+    flow.bad = flow.bad + change
+    kin.change_flow(flow)
+  end
+
+  local function put_edge(job, id, round, position, ok)
+    local before, below = score_of(job, id), kin.below(id)
+    if before then
+      below.open, below.closed = take_out(below.open, job.seq), take_out(below.closed, job.seq)
+    elseif not kin.awaited(id) then
+      speak(id, -1)
+    end
+    local base = 2 * (round * ROUND_SIZE + position)
+    if ok == nil then
+      below.open = put_in(below.open, job.seq)
+    else
+      below.closed = below.closed .. job.seq
+      base = -base - (ok and 1 or 0)
+    end
+    kin.change_below(id)
+    zput(up_of(job.seq), id, base)
+  end
+
+  -- Forget what a job waited for.
+  function kin.drop_edges_into(job)
+    local key, ids = up_of(job.seq), {}
+    for _, edge in ipairs(kin.range(key, -math.huge, math.huge, 1000000)) do ids[#ids + 1] = edge[1] end
+    kin.fetch_below(ids)
+    for _, id in ipairs(ids) do
+      local below = kin.below(id)
+      below.open, below.closed = take_out(below.open, job.seq), take_out(below.closed, job.seq)
+      kin.change_below(id)
+      if not kin.awaited(id) then speak(id, 1) end
+      zput(key, id, false)
+    end
+  end
+
+  -- Whether a job is held for a join.
+  function kin.waits(job) return job.s[STATE] == HELD and job.s[WAIT] ~= '' end
+
+  -- Open edges of one wait behind a position.
+  function kin.open_edges(job, round, past, limit)
+    local low = 2 * (round * ROUND_SIZE + past + 1)
+    return kin.range(up_of(job.seq), low, 2 * (round + 1) * ROUND_SIZE - 1, limit)
+  end
+
+  function kin.position_of(score) return math.floor(score / 2) % ROUND_SIZE end
+
+  -- Whether a job waits for another through others: then neither could ever end.
+  local function behind(upstream, job)
+    local seen, ahead = {[upstream.id] = true}, {upstream}
+    while #ahead > 0 do
+      local each = table.remove(ahead)
+      if each.id == job.id then return true end
+      if kin.waits(each) then
+        for _, edge in ipairs(kin.open_edges(each, each.s[WAIT][ROUND], 0, 1000000)) do
+          local other = not seen[edge[1]] and by_id(edge[1])
+          seen[edge[1]] = true
+          if other then ahead[#ahead + 1] = other end
+        end
+      end
+    end
+    return false
+  end
+
+  -- How a job stands that another is about to wait for.
+  local function standing(job, id, wanted)
+    local other = by_id(id)
+    if not other or other.s[FLOW] ~= job.s[FLOW] or id == job.id then return false end
+    if wanted and kin.waits(other) and behind(other, job) then return false end
+    if other.s[STATE] <= RUNNING then return nil end
+    return other.s[STATE] == SUCCEEDED
+  end
+
+  -- Make the edges of a wait. A job that is not there, is of another flow, or waits for this one, counts
+  -- as failed; an edge of this wait that was closed by a success stays so. Positions begin with 1.
+  function kin.arm(job, ids, join_text, round)
+    local policy, quorum, on_failure, deadline = struct.unpack(JOIN, join_text)
+    local wait = {round, 0, 0, 0, 0, policy, quorum, on_failure, deadline - 1}
+    by_ids(ids)
+    kin.fetch_below(ids)
+    local wanted, lowest = kin.below(job.id).open ~= '', -2 * round * ROUND_SIZE
+    for position, id in ipairs(ids) do
+      local ok, before = standing(job, id, wanted), score_of(job, id)
+      if before and before < lowest and before > lowest - 2 * ROUND_SIZE and before % 2 == 1 then ok = true end
+      put_edge(job, id, round, position, ok)
+      local place = ok == nil and OPEN or ok and GOOD or BAD
+      wait[place] = wait[place] + 1
+    end
+    job.s[WAIT] = wait
+    save(job)
+  end
+
+  local function met(wait)
+    if wait[POLICY] == ALL_SUCCEED then return wait[OPEN] == 0 and wait[BAD] == 0 end
+    if wait[POLICY] == ALL_END then return wait[OPEN] == 0 end
+    if wait[POLICY] == ANY then return wait[GOOD] > 0 or wait[OPEN] + wait[BAD] == 0 end
+    return wait[GOOD] >= wait[QUORUM]
+  end
+
+  local function lost(wait)
+    if wait[POLICY] == ALL_SUCCEED then return wait[BAD] > 0 end
+    if wait[POLICY] == ALL_END then return false end
+    if wait[POLICY] == ANY then return wait[OPEN] == 0 end
+    return wait[GOOD] + wait[OPEN] < wait[QUORUM]
+  end
+
+  local function forget_deadline(job)
+    local wait = job.s[WAIT]
+    if wait ~= '' and wait[LATE] > 0 then
+      zput(OVERDUE, job.seq, false)
+      wait[LATE] = 0
+    end
+  end
+  kin.forget_deadline = forget_deadline
+
+  -- The job waits in line, or for its due time.
+  function kin.free(job)
+    job.s[REASON] = ''
+    line_up(job, due_at(job))
+    if job.s[STATE] == WAITING then kin.filled[job.s[QUEUE]] = true end
+  end
+
+  -- The join is over.
+  local function fire(job)
+    local wait = job.s[WAIT]
+    forget_deadline(job)
+    job.s[WAIT] = ''
+    kin.free(job)
+    if wait[OPEN] > 0 and wait[ON_FAILURE] == 0 then kin.fresh[#kin.fresh + 1] = {'s', job, wait[ROUND], 0} end
+  end
+
+  -- Let a waiting job go, or end it, if its join says so. What is staged is judged later.
+  local function judge_join(job)
+    local wait = job.s[WAIT]
+    if job.s[REASON] == 'staged' then return end
+    local over = lost(wait)
+    if met(wait) or (over and wait[ON_FAILURE] > 0 and wait[OPEN] == 0) then
+      fire(job)
+    elseif over and wait[ON_FAILURE] == 0 then
+      finish(job, FAILED, 'dependency')
+    end
+  end
+
+  -- The wait begins now: its deadline is set, and it may be over at once.
+  function kin.begin(job)
+    local wait = job.s[WAIT]
+    if wait[DEADLINE] >= 0 then
+      wait[LATE] = now + wait[DEADLINE]
+      zput(OVERDUE, job.seq, wait[LATE])
+      save(job)
+    end
+    if wait[OPEN] + wait[GOOD] + wait[BAD] == 0 then fire(job) else judge_join(job) end
+  end
+
+  -- Whether a job is held for the join that an edge into it belongs to.
+  local function waits_by(job, id)
+    return kin.waits(job) and math.floor(math.abs(score_of(job, id)) / 2 / ROUND_SIZE) == job.s[WAIT][ROUND]
+  end
+
+  -- Close an open edge, and let its dependent see whether its wait is over.
+  function kin.close(job, id, ok)
+    local counts = waits_by(job, id)
+    zput(up_of(job.seq), id, -score_of(job, id) - (ok and 1 or 0))
+    if not counts then return end
+    local wait = job.s[WAIT]
+    local place = ok and GOOD or BAD
+    wait[OPEN], wait[place] = wait[OPEN] - 1, wait[place] + 1
+    save(job)
+    judge_join(job)
+  end
+
+  -- Whether somebody waits for this job.
+  function kin.wanted(id)
+    local open = kin.below(id).open
+    for at = 1, #open, NUMBER_SIZE do
+      local job = load(string.sub(open, at, at + NUMBER_SIZE - 1))
+      if job and waits_by(job, id) then return true end
+    end
+    return false
+  end
+
+  -- What a join does at its deadline.
+  function kin.give_up(job)
+    if job.s[WAIT][ON_FAILURE] > 0 then
+      fire(job)
+    else
+      finish(job, FAILED, 'deadline')
+    end
+  end
+
+  function kin.is_late(job)
+    return kin.waits(job) and job.s[WAIT][LATE] > 0 and job.s[WAIT][LATE] <= now
+  end
+
+  -- Whether a job that ended while it waited lets go of what it waited for.
+  function kin.sheds(job)
+    local wait = job.s[WAIT]
+    if wait == '' or wait[OPEN] == 0 then return false end
+    if job.s[STATE] == FAILED then return wait[ON_FAILURE] == 0 end
+    return wait[ROUND] > 0 or job.s[REASON] == 'sibling'
+  end
+end

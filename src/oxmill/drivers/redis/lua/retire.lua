@@ -1,0 +1,85 @@
+-- Shared: jobs of flows go: purged, kept long enough, or staged and never published.
+-- Guarantee: bounded work, oldest first; for those that wait for a job, its deletion is a failed end.
+-- KEYS: RETIRED, ABANDONED.
+-- ARGV: none.
+-- Result: `kin.forget`, `kin.retire`.
+kin.parts[#kin.parts + 1] = function()
+  local STAGE = 32
+  local STAGE_KEPT, AT_ONCE = 86400000000, 100
+
+  function kin.forget(job)
+    local s = job.s
+    local flow, live = kin.flow(s[FLOW]), s[STATE] <= RUNNING
+    if s[STATE] ~= SUCCEEDED and not kin.awaited(job.id) then
+      flow.lost = flow.lost or flow.ended == 0
+      if not live then flow.bad = flow.bad - 1 end
+      kin.change_flow(flow)
+    end
+    if live and kin.below(job.id).open ~= '' then kin.fresh[#kin.fresh + 1] = {'c', job.id, false} end
+    kin.forget_deadline(job)
+    if s[STAGE] ~= '' and kin.stage(s[STAGE]) then
+      zput(kin.staged_of(s[STAGE]), job.seq, false)
+      zput(kin.children_of(s[STAGE]), job.id, false)
+    end
+    kin.drop_edges_into(job)
+    remove(job)
+    if live then kin.leave(job) end
+  end
+
+  -- At most `limit` of the jobs in this sorted set. Gives how many, and whether any are left.
+  local function delete(key, limit)
+    local found = kin.range(key, -math.huge, math.huge, limit + 1)
+    local seqs, gone = {}, math.min(limit, #found)
+    for i = 1, gone do seqs[i] = found[i][1] end
+    table.sort(seqs)
+    load_all(seqs)
+    for _, seq in ipairs(seqs) do
+      if load(seq) then kin.forget(load(seq)) else zput(key, seq, false) end
+    end
+    return gone, #found > gone
+  end
+
+  local function retire_flows(limit)
+    local gone, left = 0, false
+    local cards = kin.range(RETIRED, 0, now, AT_ONCE + 1)
+    for i, card in ipairs(cards) do
+      local flow = i <= AT_ONCE and kin.flow(string.sub(card[1], NUMBER_SIZE + 1))
+      if flow then
+        local some, more = delete(ROOT .. ':members:' .. flow.id, limit - gone)
+        gone, left = gone + some, left or more
+        if not more then
+          for _, stage in ipairs(kin.range(kin.stages_of(flow.id), 0, 0, 1000000)) do
+            kin.drop_stage(kin.stage(stage[1]))
+          end
+          kin.drop_flow(flow)
+        end
+      end
+    end
+    return gone, left or #cards > AT_ONCE
+  end
+
+  local function retire_stages(limit)
+    local gone, left = 0, false
+    local names = kin.range(ABANDONED, 0, now - STAGE_KEPT, AT_ONCE + 1)
+    for i, name in ipairs(names) do
+      local stage = i <= AT_ONCE and kin.stage(name[1])
+      if stage then
+        local some, more = delete(kin.staged_of(stage.name), limit - gone)
+        gone, left = gone + some, left or more
+        local flow = kin.flow(stage.flow)
+        if not more then
+          kin.drop_stage(stage)
+          if not flow.published and #kin.range(kin.stages_of(flow.id), 0, 0, 1) == 0 then kin.drop_flow(flow) end
+        end
+      end
+    end
+    return gone, left or #names > AT_ONCE
+  end
+
+  -- Flows past their retention, then stages that nobody published within a day.
+  function kin.retire(limit)
+    local jobs, more = retire_flows(limit)
+    local staged, more_staged = retire_stages(limit - jobs)
+    return jobs + staged, more or more_staged
+  end
+end

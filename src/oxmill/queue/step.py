@@ -1,0 +1,161 @@
+"""Steps: tasks over the shared state of a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from oxmill.errors import BadArguments, WrongContext
+from oxmill.model.bounds import MAX_PRIORITY
+from oxmill.model.flow import FlowStep
+from oxmill.model.job import LeasedJob, NewJob
+from oxmill.model.value import Value
+from oxmill.queue.codec import ENCODE
+from oxmill.queue.context import PARENT
+from oxmill.queue.continuation import Arguments, Body, read_resume
+from oxmill.queue.inputs import Inputs
+from oxmill.queue.task import BaseTask
+
+
+class Stop(Value, frozen=True, array_like=True):
+    """One step on the way of a pipeline."""
+
+    step: str
+    shift: int = 0
+    """Added to the priority on the way to it."""
+
+
+class Itinerary(Value, frozen=True):
+    """What a step's job carries instead of arguments: the way, and where on it the job is. It is
+    fixed at the start, so a change of the definition does not upset flows under way."""
+
+    pipeline: str
+    way: tuple[Stop, ...]
+    at: int = 0
+    number: int = 0
+    """Hand-overs so far; it makes the next job's id."""
+
+
+_READ: Final = msgspec.json.Decoder(Itinerary).decode
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+class Next:
+    """Returned by a step: go on in this step, or end here if it is `None`, whatever the pipeline
+    says. The fields are merged as if they had been returned alone.
+
+    A step of the pipeline goes on from its place there; any other is a detour, after which the
+    pipeline goes on where it was left.
+    """
+
+    def __init__(self, step: Step | str | None, fields: Any = None) -> None:
+        self.step = None if step is None else step if isinstance(step, str) else step.name
+        self.fields = fields
+
+
+class Step(BaseTask[[], Any]):
+    """A function over the shared state of a flow: its parameters name the fields that it reads. It
+    gets exactly those, `None` (or the default) for what is not there. The fields that it returns
+    are merged into the state in the same step that hands over to the next one."""
+
+    find: Callable[[str], BaseTask[..., Any]]
+    """The task of a name, declared in the same app."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields of the state that it, or a function in which it goes on, reads."""
+        more = (name for each in self.continuations.values() for name in each.reads)
+        return tuple(dict.fromkeys((*self._codec.names, *more)))
+
+    def new_job(self, args: tuple[Any, ...], kwargs: dict[str, Any], job_id: str) -> NewJob:  # noqa: ARG002
+        """Refused: a step has no life of its own."""
+        raise WrongContext(
+            f"step {self.name} works on the state of a flow; start a pipeline that it is part of, "
+            f"as in app.pipeline('import', {self.fn.__name__}).start({{...}})"
+        )
+
+    def flow_job(self, args: Any, kwargs: Any, job_id: str) -> Any:
+        """Refused as well."""
+        return self.new_job(args, kwargs, job_id)
+
+    def step_job(self, job_id: str, flow: str, way: Itinerary, **changes: Any) -> NewJob:
+        """The job of this step in a flow."""
+        return replace(
+            self._template, id=job_id, payload=ENCODE(way), flow=flow, reads=self.reads, **changes
+        )
+
+    def prepare(self, job: LeasedJob, inputs: Inputs) -> tuple[Body, Arguments]:
+        """The function and the fields that it reads."""
+        state = job.flow_state or {}
+        if job.resume is not None:
+            resume = read_resume(job.resume)
+            body = self.continuation_named(resume.name)
+            return body, body.arguments_of_state(resume, job.joined, inputs, state)
+        mine = {name: state[name] for name in self._codec.names if name in state}
+        return self, ((), self._codec.unpack_some(mine))
+
+    def ends(self, job: LeasedJob, value: Any) -> tuple[bytes | None, FlowStep | None]:
+        """The fields to merge, and the next step."""
+        way = _itinerary(job)
+        chosen: str | None = None
+        if isinstance(value, Next):
+            value, chosen = value.fields, value.step
+            follows = None if chosen is None else _to(way, chosen)
+        else:
+            follows = _onwards(way)
+        then = () if follows is None else (self._next_job(job, way, follows),)
+        return None, FlowStep(merge=fields_of(value, self.name), then=then)
+
+    def _next_job(self, job: LeasedJob, way: Itinerary, follows: tuple[Stop, int]) -> NewJob:
+        stop, at = follows
+        step = self.find(stop.step)
+        if not isinstance(step, Step):
+            raise BadArguments(
+                f"{stop.step} is a task, not a step: it cannot be part of a pipeline"
+            )
+        onwards = replace(way, at=at, number=way.number + 1)
+        headers = {name: text for name, text in job.headers.items() if name != PARENT}
+        priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, job.priority + stop.shift))
+        new = step.step_job(
+            f"{job.flow}.{onwards.number}",
+            job.flow or "",
+            onwards,
+            priority=priority,
+            headers={**headers, **step.options.headers},
+        )
+        return self.client.admit(new)
+
+
+def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
+    """The fields of a mapping, a dataclass or a model, each as JSON."""
+    if value is None:
+        return {}
+    try:
+        return {name: bytes(raw) for name, raw in _FIELDS(ENCODE(value)).items()}
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise BadArguments(
+            f"{what}: the state takes fields by name, as a dict, a dataclass or a model; {error}"
+        ) from error
+
+
+def _itinerary(job: LeasedJob) -> Itinerary:
+    try:
+        return _READ(job.payload)
+    except msgspec.MsgspecError as error:
+        raise BadArguments(f"the way of job {job.id} cannot be read: {error}") from error
+
+
+def _onwards(way: Itinerary) -> tuple[Stop, int] | None:
+    at = way.at + 1
+    return (way.way[at], at) if at < len(way.way) else None
+
+
+def _to(way: Itinerary, step: str) -> tuple[Stop, int]:
+    """A step that the last one has chosen: from its place on the way, or as a detour."""
+    for at, stop in enumerate(way.way):
+        if stop.step == step:
+            return stop, at
+    return Stop(step=step), way.at
