@@ -24,11 +24,15 @@ STORIES = settings(
 )
 
 
-KINDS = [(None, face) for face in Face] + list(zip(WHEELS, Face, strict=True))
+KINDS = [
+    (None, Face.BLOCKING, "all"),
+    (None, Face.ASYNC, "flows"),
+    *zip(WHEELS, Face, ("gates", "all"), strict=True),
+]
 
 
-@pytest.mark.parametrize(("server", "face"), KINDS)
-def test_stories_run_the_same_on_redis(server, face, tmp_path):
+@pytest.mark.parametrize(("server", "face", "stories"), KINDS)
+def test_stories_run_the_same_on_redis(server, face, stories, tmp_path):
     number = count()
 
     def subject(clock):
@@ -38,5 +42,5 @@ def test_stories_run_the_same_on_redis(server, face, tmp_path):
     def reference(clock):
         return open_memory(clock=clock)
 
-    machine = machine_for(subject, reference, face)
+    machine = machine_for(subject, reference, face, stories)
     run_state_machine_as_test(machine, settings=STORIES)

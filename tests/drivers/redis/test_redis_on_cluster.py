@@ -9,6 +9,7 @@ from sharded_worlds import RELATING, SHARDS, opened
 
 from oxmill.drivers.redis.keys import FIXED, NAMED
 from oxmill.model.claim import Claim
+from oxmill.model.flow import Join, NewFlow
 from oxmill.model.info import Beat, Command, Order, Prune, Sweep, WorkerInfo
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
@@ -92,6 +93,34 @@ async def meet_every_gate(world):
     await world.do(Enqueue(jobs=(fresh,)))
 
 
+FLOWS = {
+    *(b"flows", b"retired", b"stages", b"abandoned", b"downs", b"ripples", b"overdue"),
+    *(b"members", b"state", b"shelf", b"staged", b"children", b"up"),
+}
+
+
+async def meet_every_key_of_flows(world):
+    """A flow that goes on, with more to be told than one step tells; one that ended; and stages."""
+
+    def node(name, flow, **options):
+        return NewJob(id=name, queue="f{1}", task="t", payload=b"", flow=flow, **options)
+
+    late = Join(deadline=900 * SECOND)
+    on = NewFlow(id="on{1}", name="n{", state={"k": b"v"}, fields={"u{": 1})
+    await world.do(Enqueue(jobs=(node("up", "on{1}"),), flow=on))
+    many = (node(f"n{n}", "on{1}", after=("up",)) for n in range(120))
+    held = node("held", "on{1}", after=("n1",), join=late)
+    await world.do(Enqueue(jobs=(*many, held), flow=on))
+    off = NewFlow(id="off{1}", name="n{")
+    await world.do(Enqueue(jobs=(node("off", "off{1}"),), flow=off))
+    staged = node("kid", "on{1}", parent="up")
+    await world.do(Enqueue(jobs=(staged,), flow=on, stage="s{1}"))
+    claim = Claim(queues=("f{1}",), limit=9, lease=600 * SECOND, worker="w", nonce=40)
+    for lease in (await world.do(claim)).jobs:
+        item = Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE)
+        await world.do(Settle(items=(item,)))
+
+
 async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, tmp_path):
     """A cluster refuses what leaves the slot; what stays in it must be in keys.py."""
     every = [
@@ -124,6 +153,7 @@ async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cl
     await world.pass_time(2 * SECOND)
     await world.do(Sweep())
     await world.do(Prune())
+    await meet_every_key_of_flows(world)
 
     tag = re.compile(rb"\{%b:\d+\}" % re.escape(tmp_path.name.encode()))
     own = {key: kind for key, kind in cluster.keys().items() if tmp_path.name.encode() in key}
@@ -131,8 +161,9 @@ async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cl
     by_name = {f":{key.name.partition(':')[0]}:".encode(): key.type for key in NAMED}
 
     assert len(own) > 20
+    met = {tag.sub(b"", key, count=1).split(b":")[1] for key in own if b"}:" in key}
+    assert met >= FLOWS
     if Capability.LIMITS in world.driver.capabilities:
-        met = {tag.sub(b"", key, count=1).split(b":")[1] for key in own if b"}:" in key}
         assert met >= GATES
     for key, kind in own.items():
         assert tag.match(key), key

@@ -19,7 +19,7 @@ from oxmill.drivers.mysql.faults import Taken
 from oxmill.drivers.mysql.fields import adapted, stored_rows
 from oxmill.drivers.mysql.gates import GateTalk
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import Result, Shortcut
+from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
@@ -124,6 +124,8 @@ class Session:
             return (yield from self._follow(steps))
         if start.shortcut is not None:
             answer = yield from self._reply(start.shortcut)
+            if answer is not None and isinstance(start, HotStart):
+                return cast("T", (yield from self._follow(start.completed(answer))))
             if answer is not None:
                 return cast("T", answer)
         return (yield from self._follow(cast("Steps[T]", start.steps())))
@@ -292,8 +294,11 @@ class Session:
             return len(rows)
         if step.name in _FIELDS:
             rows = stored_rows(rows)
-        texts = many(step.name, rows)
+        texts = list(many(step.name, rows))
         self._add(*texts)
+        if step.name == "add_flow":
+            results = yield from self._send()
+            return sum(result.affected for result in results[-len(texts) :])
         if step.name != "insert_job":
             return len(rows)
         try:

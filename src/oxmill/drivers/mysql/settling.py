@@ -54,7 +54,8 @@ def _long_way(plan: Plan[tuple[Settled, ...]], _: Settle) -> Steps[tuple[Settled
 def _plain(items: Sequence[Settlement]) -> bool:
     """Whether these may be plain successes, no job coming twice."""
     return len({item.id for item in items}) == len(items) > 0 and all(
-        item.outcome is Outcome.COMPLETE and item.error is None for item in items
+        item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+        for item in items
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from oxmill.drivers.postgres.floors import Floors
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.claiming import SqlClaiming, renewed
+from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import leased, stored_nonce
 from oxmill.drivers.sql.steps import NOW, operation
 from oxmill.model.bounds import Bounds
@@ -66,8 +67,9 @@ class PostgresClaiming(SqlClaiming):
         granted.sort(key=_rank)
         self._floors.learn(queues, granted, last[_STEPS:])
         now = last[_NOW]
+        jobs = leased([row[:_LEASE] for row in granted], request.nonce)
         return Claimed(
-            jobs=leased([row[:_LEASE] for row in granted], request.nonce),
+            jobs=(yield from leased_in_flows(jobs)),
             now=now,
             until=now + request.lease,
             next_due=last[_NEXT_DUE],

@@ -248,7 +248,7 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
 def recorded(told: Sequence[bytes | None]) -> Job:
     """What a reader gets; those who ask for its history are told more."""
     full = (*told, *(None,) * 6)[: max(7, len(told))]
-    blob, aside, progress, result, error, after, joined, *past = full
+    blob, aside, progress, result, error, *relations = full
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, s, described, payload = _split(blob)
     about = _about(described)
@@ -284,13 +284,20 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         tags=about.tags,
         headers=dict(about.headers),
         unique=s.key or None,
-        flow=s.flow or None,
-        parent=s.parent or None,
-        after=() if after is None else unpack_ids(after[_JOIN_BYTES:]),
-        joined=() if joined is None else unpack_ids(joined),
-        resume=s.resume or None,
-        history=_history(s, past, failure) if past else (),
+        history=_history(s, relations[2:], failure) if relations[2:] else (),
+        **_relations(s, *relations[:2]),
     )
+
+
+def _relations(s: Standing, after: bytes | None, joined: bytes | None) -> dict[str, Any]:
+    """What a job has to do with others of its flow."""
+    return {
+        "flow": s.flow or None,
+        "parent": s.parent or None,
+        "after": () if after is None else unpack_ids(after[_JOIN_BYTES:]),
+        "joined": () if joined is None else unpack_ids(joined),
+        "resume": s.resume or None,
+    }
 
 
 def _history(s: Standing, past: Sequence[bytes | None], error: Failure | None) -> tuple[Any, ...]:

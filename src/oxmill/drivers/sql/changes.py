@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oxmill.drivers.sql.departing import Departures
+from oxmill.drivers.sql.flow_rows import IN_FLOW, Ripple
 from oxmill.drivers.sql.lanes import join_lanes
 from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
@@ -33,6 +34,8 @@ class Changes:
         self.tally = Tally()
         self.gained: dict[str, None] = {}
         """Queues that have gained waiting jobs."""
+        self.news: list[Standing | Ripple] = []
+        """Jobs of flows that have ended, and what else was set off in flows, in order."""
         self.gates = Departures(settings)
         self.heirs: list[str] = []
         """Queues in which jobs wait that were held behind others."""
@@ -58,14 +61,18 @@ class Changes:
         """Something about the job has changed."""
         self._changed[job.seq] = job
 
-    def line_up(self, job: Standing, due_at: Micros) -> None:
-        """To the end of the line, or among the scheduled if it is not due yet."""
+    def line_up(self, job: Standing, due_at: Micros, place: int | None = None) -> None:
+        """To the end of the line, or among the scheduled if it is not due yet. The place is drawn
+        when everything is written, unless the caller has drawn one."""
         job.due_at = due_at
         if due_at > self.now:
             self.move(job, State.SCHEDULED)
             return
         self.move(job, State.WAITING)
-        self._joining[job.seq] = job
+        if place is None:
+            self._joining[job.seq] = job
+        else:
+            job.place = place
         self.gained[job.queue] = None
 
     def try_again(self, job: Standing, due_at: Micros) -> None:
@@ -76,9 +83,12 @@ class Changes:
         else:
             self.line_up(job, due_at)
 
-    def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
-        """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
-        if outcome == Outcome.COMPLETE and error is None:
+    def finish_attempt(
+        self, job: Standing, outcome: str, error: Failure | None = None, *, goes_on: bool = False
+    ) -> None:
+        """The newest attempt has ended; a later end of the same attempt replaces an earlier. One
+        that ended well is recorded only if the job goes on: else the job itself tells of it."""
+        if outcome == Outcome.COMPLETE and error is None and not goes_on:
             if job.last_outcome is not None:
                 self._undone.append((job.seq, job.attempt))
         else:
@@ -106,6 +116,10 @@ class Changes:
         if state is State.FAILED:
             self.tell("failed", job.id, detail=reason or "")
         self._pass_key_on(job)
+        if job.keep == IN_FLOW:
+            self.news.append(job)
+            self.touch(job)
+            return
         keep = self._keep(job)
         job.prune_at = self.now + keep
         if keep == 0:
@@ -174,8 +188,12 @@ def delete(jobs: Iterable[Standing]) -> Steps[None]:
     jobs = list(jobs)
     if not jobs:
         return
-    # A job that was claimed once and has not lapsed has no recorded attempts.
-    past = [job.seq for job in jobs if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE]
+    # A job that was claimed once, has not lapsed and has no children has no recorded attempts.
+    past = [
+        job.seq
+        for job in jobs
+        if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE or job.keep == IN_FLOW
+    ]
     found = [row for job in jobs if job.extras for row in labels(extras_in(job.extras), job.seq)]
     if past:
         yield from ask(Statement("drop_attempts", {"jobs": json_text(past)}))

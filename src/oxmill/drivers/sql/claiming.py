@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
 
+from oxmill.drivers.sql.flow_reading import in_flows, leased_in_flows
+from oxmill.drivers.sql.flow_rows import Ripple
 from oxmill.drivers.sql.gating import GatedClaim
 from oxmill.drivers.sql.granting import grant
 from oxmill.drivers.sql.naming import through_gates
 from oxmill.drivers.sql.resuming import room_for
+from oxmill.drivers.sql.rippling import spread
 from oxmill.drivers.sql.rows import Standing, json_text, leased, standings
 from oxmill.drivers.sql.steps import NOW, Enter, Guard, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
+from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
@@ -45,7 +49,7 @@ class SqlClaiming:
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
         yield from grant(rows, request, now)
-        return _claimed(request, opened, now, rows, [])
+        return (yield from in_flows(_claimed(request, opened, now, rows, [])))
 
     def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
         """A claim on queues of which at least one may be gated."""
@@ -53,7 +57,7 @@ class SqlClaiming:
         yield from ask(Enter([each.queue for each in opened if each.gated]))
         names = [each.queue for each in opened]
         rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
-        return _claimed(request, opened, now, rows, moments)
+        return (yield from in_flows(_claimed(request, opened, now, rows, moments)))
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -83,7 +87,8 @@ class SqlClaiming:
         if any(job.queue in gated for job in chosen):
             rows = yield from through_gates(rows, chosen, now)
         yield from grant(rows, request, now)
-        return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
+        jobs = yield from leased_in_flows(leased(rows, request.nonce))
+        return Claimed(jobs=jobs, now=now, until=now + request.lease)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -112,8 +117,12 @@ class SqlClaiming:
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
             return horizons
+        bound = self._bounds.cleanup_jobs
+        news: list[Standing | Ripple] = []
         for each in reached:
-            yield from tend(each, now, self._bounds.cleanup_jobs)
+            news += (yield from tend(each, now, bound)).news
+        if news:
+            yield from spread(Web(now), news, bound)
         return (yield from look_ahead(queues, now))
 
     def _check_lease(self, lease: Micros) -> None:

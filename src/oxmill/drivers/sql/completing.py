@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.lanes import free_lanes
 from oxmill.drivers.sql.limits import frees, load_settings
 from oxmill.drivers.sql.rows import json_text, stored_nonce
@@ -72,7 +73,11 @@ class _Completed:
 def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
     """Settle those of the items that are plain successes under a valid token; the answers by id.
     No id may come twice."""
-    asked = [item for item in items if item.outcome is Outcome.COMPLETE and item.error is None]
+    asked = [
+        item
+        for item in items
+        if item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+    ]
     if not asked:
         return {}
     ids = json_text([item.id for item in asked])
@@ -89,6 +94,8 @@ def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settle
         job_id, _, queue, attempt, nonce, keep, labelled, group, limits = lease
         if attempt != item.token.attempt or nonce != stored_nonce(item.token.nonce):
             continue
+        if keep == IN_FLOW:
+            continue  # somebody may wait for it
         if keep is None:
             keep = settings.get(queue, usual).keep_succeeded
         if keep == 0 and (labelled or attempt > 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oxmill.drivers.sql.arriving import Row, content_of, labels_of, row_of
+from oxmill.drivers.sql.flow_intake import take_in_flow
 from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement
 from oxmill.drivers.sql.lanes import free_lanes, join_lanes
 from oxmill.drivers.sql.rows import extras_in, json_text, labels, standings
@@ -14,7 +15,7 @@ from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.capabilities import Capability
-from oxmill.store.flow_admission import check_enqueue
+from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask
 
 
@@ -29,6 +30,9 @@ class SqlEnqueueing:
         """All jobs of the batch are stored, or none."""
         jobs = request.jobs
         check_enqueue(request, self._bounds, self._able)
+        if concerns_flows(request):
+            bound = self._bounds.cleanup_jobs
+            return Plan("enqueue", request, Start(take_in_flow, bound, request))
         return Plan("enqueue", request, Start(_take_in, None, jobs, _shortcut(jobs)))
 
 

@@ -10,15 +10,20 @@ import msgspec
 
 from oxmill.drivers.sql.changes import Changes, delete
 from oxmill.drivers.sql.opening import rules_ended
+from oxmill.drivers.sql.retiring import retire
+from oxmill.drivers.sql.rippling import sweep_flows
 from oxmill.drivers.sql.rows import json_text, standings
 from oxmill.drivers.sql.rulebook import key_of
 from oxmill.drivers.sql.steps import NOW, Look, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import Due, Horizon, Tended, expire, fall_due, lapse, look_ahead
 from oxmill.drivers.sql.uniques import Keys
+from oxmill.drivers.sql.web import Web
+from oxmill.model.bounds import Bounds
 from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
 from oxmill.model.settings import DAY, SECOND
 from oxmill.model.value import Micros
+from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Steps, ask
 
 KEEP_EVENTS: Final[Micros] = 30 * DAY
@@ -32,9 +37,13 @@ class SqlHousekeeping:
 
     def __init__(
         self,
+        bounds: Bounds,
+        able: Capability,
         after_prune: Callable[[Any], None] | None = None,
         after_sweep: Statement | None = None,
     ) -> None:
+        self._bounds = bounds
+        self._able = able
         self._after_prune = after_prune
         """What the store does for itself, on the open connection, once rows are gone."""
         self._after_sweep = after_sweep
@@ -57,6 +66,11 @@ class SqlHousekeeping:
         yield from expire(late[:limit], now, done)
         rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
         opened = yield from rules_ended(key_of(row) for row in rules)
+        web = Web(now)
+        overdue = False
+        if Capability.FLOWS in self._able:
+            overdue = yield from sweep_flows(web, done.news, limit)
+        done.ended += (job_id for job_id in web.ended if job_id not in done.ended)
         if self._after_sweep is not None:
             yield from ask(self._after_sweep)
         return Swept(
@@ -64,8 +78,8 @@ class SqlHousekeeping:
             poisoned=done.poisoned,
             due=done.due,
             expired=done.expired,
-            more=len(lapsed) > limit or len(late) > limit or done.due == limit,
-            queues=tuple(sorted({*done.gained, *opened})),
+            more=len(lapsed) > limit or len(late) > limit or done.due == limit or overdue,
+            queues=tuple(sorted({*done.gained, *web.gained, *opened})),
             ended=tuple(done.ended),
         )
 
@@ -81,6 +95,10 @@ class SqlHousekeeping:
             tally.add(job.queue, job.state, -1)
         yield from delete(gone)
         yield from tally.write()
+        retired, more = 0, False
+        if Capability.FLOWS in self._able:
+            room = request.limit - len(gone)
+            retired, more = yield from retire(Web(now), room, self._bounds.cleanup_jobs)
         yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
         idle = {"now": now - KEEP_METERS, "most": request.limit}
         yield from ask(Statement("prune_meters", idle))
@@ -88,7 +106,7 @@ class SqlHousekeeping:
         yield from ask(Statement("prune_events", old))
         if self._after_prune is not None:
             yield from ask(Look(self._after_prune))
-        return Pruned(jobs=len(gone), more=len(jobs) > request.limit)
+        return Pruned(jobs=len(gone) + retired, more=len(jobs) > request.limit or more)
 
     @operation("beat")
     def beat(self, request: Beat) -> Steps[Beaten]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oxmill.drivers.sql.arriving import due_of
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.rows import Standing, extras_of
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Holding, Keys
@@ -111,7 +112,7 @@ class Intake:
             return Enqueued(id=holding.holder, verdict=Verdict.CONFLICT, state=state)
         if unique.on_conflict is OnConflict.SKIP or holder is None or holder.state in TERMINAL:
             return Enqueued(id=holding.holder, verdict=Verdict.DUPLICATE, state=state)
-        if holder.state not in IDLE:
+        if holder.state not in IDLE or holder.keep == IN_FLOW:
             return self._follow(job, unique, holding)
         if unique.on_conflict is OnConflict.RERUN:
             return _answer(holder, Verdict.DUPLICATE)

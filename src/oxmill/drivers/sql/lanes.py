@@ -171,7 +171,7 @@ def newcomers(jobs: Iterable[tuple[str | None, str, int, int]]) -> list[Newcomer
     for group, queue, priority, place in jobs:
         if group is not None:
             first.setdefault(LaneKey(group, queue, priority), place)
-    return [(key.group, key.queue, key.priority, place) for key, place in first.items()]
+    return [(group, queue, priority, place) for (group, queue, priority), place in first.items()]
 
 
 def join_lanes(jobs: Iterable[tuple[str | None, str, int, int]]) -> Steps[None]:

@@ -7,15 +7,20 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.changes import Changes
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.lanes import join_lanes
 from oxmill.drivers.sql.limits import limits_of
 from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
+from oxmill.drivers.sql.retiring import forget
+from oxmill.drivers.sql.reviving import fresh, hold_again
+from oxmill.drivers.sql.rippling import ripple
 from oxmill.drivers.sql.rows import Standing, extras_in, json_text
 from oxmill.drivers.sql.rulebook import named, row_of, rule_of
 from oxmill.drivers.sql.searching import matching
 from oxmill.drivers.sql.steps import NOW, Draw, Guard, Many, Statement, operation
 from oxmill.drivers.sql.uniques import Holding, Keys
+from oxmill.drivers.sql.web import Web
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
@@ -89,7 +94,8 @@ class SqlSteering:
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
         found, more = yield from _candidates(request, _STOPPABLE, {"unasked": 1})
-        changes = yield from changes_to(found, (yield from ask(NOW)))
+        web = Web((yield from ask(NOW)))
+        changes = yield from web.begin(found)
         reason = request.reason or Reason.CANCELLED
         asked = [job for job in found if job.state is State.RUNNING]
         ended = [job for job in found if job.state is not State.RUNNING]
@@ -99,8 +105,9 @@ class SqlSteering:
             seqs = json_text(job.seq for job in asked)
             yield from ask(Statement("ask_to_stop", {"seqs": seqs, "reason": str(reason)}))
         _tell(changes, "cancel", request.author, len(found))
-        yield from changes.write()
-        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=tuple(changes.gained))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues)
 
     @operation("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
@@ -108,21 +115,29 @@ class SqlSteering:
         now = yield from ask(NOW)
         extra = {"key_free": 1, "now": now}
         found, more = yield from _candidates(request, _REDRIVABLE, extra)
-        changes = yield from changes_to(found, now)
+        web = Web(now)
+        changes = yield from web.begin(found)
         driven = [job for job in found if _takes_key(changes.keys, job, now)]
         if driven:
             places = yield from ask(Draw(len(driven)))
             rows = [(now, place, job.seq) for place, job in zip(places, driven, strict=True)]
             yield from ask(Many("redrive_job", rows))
-            yield from join_lanes(
-                (job.group, job.queue, job.priority, place)
-                for place, job in zip(places, driven, strict=True)
-            )
-        for job in driven:
-            changes.tally.move(job.queue, job.state, State.WAITING)
+            for job, place in zip(driven, places, strict=True):
+                changes.tally.move(job.queue, job.state, State.WAITING)
+                fresh(job, place, now)
+        members = [job for job in driven if job.keep == IN_FLOW]
+        if members:
+            yield from web.know(members)
+            yield from hold_again(web, [(job, web.nodes[job.id]) for job in members])
+        yield from join_lanes(
+            (job.group, job.queue, job.priority, job.place)
+            for job in driven
+            if job.state is State.WAITING
+        )
         _tell(changes, "redrive", request.author, len(driven))
-        yield from changes.write()
-        queues = tuple(dict.fromkeys(job.queue for job in driven))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        waiting = [job.queue for job in driven if job.state is State.WAITING]
+        queues = tuple(dict.fromkeys((*waiting, *sorted(web.gained))))
         return Steered(ids=_ids(driven), more=more, queues=queues)
 
     def edit(self, request: Edit) -> Plan[Steered]:
@@ -146,12 +161,15 @@ class SqlSteering:
     def purge(self, request: Purge) -> Steps[Steered]:
         """Matching jobs that are not running are gone."""
         found, more = yield from _candidates(request, _PURGEABLE, {})
-        changes = yield from changes_to(found, (yield from ask(NOW)))
+        web = Web((yield from ask(NOW)))
+        changes = yield from web.begin(found)
+        yield from forget(web, changes, found)
         for job in found:
             changes.purge(job)
         _tell(changes, "purge", request.author, len(found))
-        yield from changes.write()
-        return Steered(ids=_ids(found), more=more, queues=tuple(changes.gained))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        return Steered(ids=_ids(found), more=more, queues=queues)
 
 
 def _touched(request: PutRules) -> list[RuleKey]:

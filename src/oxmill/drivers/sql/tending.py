@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.flow_rows import Ripple
 from oxmill.drivers.sql.lanes import join_lanes
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement
@@ -53,6 +54,8 @@ class Tended:
     ended: list[str] = field(default_factory=list)
     gained: dict[str, None] = field(default_factory=dict)
     """Queues that have gained waiting jobs."""
+    news: list[Standing | Ripple] = field(default_factory=list)
+    """What it has set off in flows."""
 
 
 def look_ahead(queues: list[str], now: Micros) -> Steps[list[Horizon]]:
@@ -96,6 +99,7 @@ def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
             done.gained[job.queue] = None
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news
     done.gained.update(changes.gates.opened)
 
 
@@ -141,3 +145,4 @@ def expire(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
         done.ended.append(job.id)
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news

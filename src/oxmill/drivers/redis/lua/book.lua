@@ -145,7 +145,8 @@ kin.parts[#kin.parts + 1] = function()
 
   local function parse_stage(name, packed)
     local s = cmsgpack.unpack(packed)
-    return {name = name, flow = s[1], touched = s[2], published = s[3] == 1, live = s[4], count = s[5]}
+    return {name = name, flow = s[1], touched = s[2], published = s[3] == 1, live = s[4], count = s[5],
+      parent = s[6]}
   end
 
   function kin.staged_of(name) return ROOT .. ':staged:' .. name end
@@ -165,7 +166,7 @@ kin.parts[#kin.parts + 1] = function()
   function kin.stage_of(name, flow)
     local stage = kin.stage(name)
     if not stage then
-      stage = {name = name, flow = flow, published = false, live = 0, count = 0}
+      stage = {name = name, flow = flow, published = false, live = 0, count = 0, parent = ''}
       stages[name] = stage
       zput(kin.stages_of(flow), name, 0)
     end
@@ -226,7 +227,7 @@ kin.parts[#kin.parts + 1] = function()
     end
     for name in pairs(changed_stages) do
       local s = stages[name]
-      hput(STAGES, name, s and cmsgpack.pack({s.flow, s.touched, flag(s.published), s.live, s.count}))
+      hput(STAGES, name, s and cmsgpack.pack({s.flow, s.touched, flag(s.published), s.live, s.count, s.parent}))
     end
     for id in pairs(changed_downs) do
       local below = downs[id]

@@ -32,11 +32,51 @@ kin.parts[#kin.parts + 1] = function()
 
   local function up_of(seq) return ROOT .. ':up:' .. seq end
 
+  local scores = {}
+
+  local function fetch_scores(seq, ids)
+    local known = scores[seq] or {}
+    scores[seq] = known
+    for first = 1, #ids, CHUNK do
+      local some = {unpack(ids, first, math.min(first + CHUNK - 1, #ids))}
+      for i, score in ipairs(redis.call('ZMSCORE', up_of(seq), unpack(some))) do
+        if known[some[i]] == nil then known[some[i]] = score and tonumber(score) end
+      end
+    end
+  end
+
   local function score_of(job, id)
-    local own = zsets[up_of(job.seq)]
-    if own and own[id] ~= nil then return own[id] end
-    if job.new then return nil end
-    return tonumber(redis.call('ZSCORE', up_of(job.seq), id) or nil)
+    local known = scores[job.seq]
+    if not known or known[id] == nil then
+      if job.new then return nil end
+      fetch_scores(job.seq, {id})
+      known = scores[job.seq]
+    end
+    return known[id] or nil
+  end
+
+  local function put_score(seq, id, score)
+    scores[seq] = scores[seq] or {}
+    scores[seq][id] = score
+    zput(up_of(seq), id, score)
+  end
+
+  -- Read at once what the ends of these jobs will ask for, one dependent after the other.
+  function kin.fetch_edges(ids)
+    kin.fetch_below(ids)
+    local wanted, seqs = {}, {}
+    for _, id in ipairs(ids) do
+      local open = kin.below(id).open
+      if #open == NUMBER_SIZE then
+        if not wanted[open] then
+          wanted[open] = {}
+          seqs[#seqs + 1] = open
+        end
+        table.insert(wanted[open], id)
+      end
+    end
+    load_all(seqs)
+    for _, seq in ipairs(seqs) do fetch_scores(seq, wanted[seq]) end
   end
 
   local function take_out(text, seq)
@@ -63,11 +103,11 @@ kin.parts[#kin.parts + 1] = function()
     kin.change_flow(flow)
   end
 
-  local function put_edge(job, id, round, position, ok)
+  local function put_edge(job, id, round, position, ok, failed)
     local before, below = score_of(job, id), kin.below(id)
     if before then
       below.open, below.closed = take_out(below.open, job.seq), take_out(below.closed, job.seq)
-    elseif not kin.awaited(id) then
+    elseif failed and below.open == '' and below.closed == '' then
       speak(id, -1)
     end
     local base = 2 * (round * ROUND_SIZE + position)
@@ -78,7 +118,7 @@ kin.parts[#kin.parts + 1] = function()
       base = -base - (ok and 1 or 0)
     end
     kin.change_below(id)
-    zput(up_of(job.seq), id, base)
+    put_score(job.seq, id, base)
   end
 
   -- Forget what a job waited for.
@@ -91,7 +131,7 @@ kin.parts[#kin.parts + 1] = function()
       below.open, below.closed = take_out(below.open, job.seq), take_out(below.closed, job.seq)
       kin.change_below(id)
       if not kin.awaited(id) then speak(id, 1) end
-      zput(key, id, false)
+      put_score(job.seq, id, false)
     end
   end
 
@@ -123,13 +163,45 @@ kin.parts[#kin.parts + 1] = function()
     return false
   end
 
+  -- The states of jobs, and which of them are of this flow. Records are not unpacked for it: the state is
+  -- what a standing begins with, and the index knows who is of a flow.
+  local function look_at(ids, flow)
+    local states, mine, seqs, places = {}, {}, {}, {}
+    by_id_numbers(ids)
+    for i, id in ipairs(ids) do
+      local seq = number_of(id)
+      local job = seq and jobs[seq]
+      if job then
+        states[i], mine[i] = job.s[STATE], job.s[FLOW] == flow
+      elseif seq and job == nil then
+        seqs[#seqs + 1], places[#places + 1] = seq, i
+      end
+    end
+    for first = 1, #seqs, CHUNK do
+      local some = {unpack(seqs, first, math.min(first + CHUNK - 1, #seqs))}
+      local members = redis.call('ZMSCORE', ROOT .. ':members:' .. flow, unpack(some))
+      for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(some))) do
+        local place = places[first + i - 1]
+        if blob then
+          local start = 8 + string.byte(blob)
+          local kind = string.byte(blob, start)
+          states[place] = string.byte(blob, start + (kind == 220 and 3 or 1))
+          mine[place] = members[i] ~= false
+        end
+      end
+    end
+    return states, mine
+  end
+
   -- How a job stands that another is about to wait for.
-  local function standing(job, id, wanted)
-    local other = by_id(id)
-    if not other or other.s[FLOW] ~= job.s[FLOW] or id == job.id then return false end
-    if wanted and kin.waits(other) and behind(other, job) then return false end
-    if other.s[STATE] <= RUNNING then return nil end
-    return other.s[STATE] == SUCCEEDED
+  local function standing(job, id, wanted, state, mine)
+    if not state or not mine or id == job.id then return false end
+    if wanted and state == HELD then
+      local other = by_id(id)
+      if kin.waits(other) and behind(other, job) then return false end
+    end
+    if state <= RUNNING then return nil end
+    return state == SUCCEEDED
   end
 
   -- Make the edges of a wait. A job that is not there, is of another flow, or waits for this one, counts
@@ -137,13 +209,15 @@ kin.parts[#kin.parts + 1] = function()
   function kin.arm(job, ids, join_text, round)
     local policy, quorum, on_failure, deadline = struct.unpack(JOIN, join_text)
     local wait = {round, 0, 0, 0, 0, policy, quorum, on_failure, deadline - 1}
-    by_ids(ids)
+    local states, mine = look_at(ids, job.s[FLOW])
     kin.fetch_below(ids)
+    job.new = job.new or redis.call('EXISTS', up_of(job.seq)) == 0
+    if not job.new then fetch_scores(job.seq, ids) end
     local wanted, lowest = kin.below(job.id).open ~= '', -2 * round * ROUND_SIZE
     for position, id in ipairs(ids) do
-      local ok, before = standing(job, id, wanted), score_of(job, id)
+      local ok, before = standing(job, id, wanted, states[position], mine[position]), score_of(job, id)
       if before and before < lowest and before > lowest - 2 * ROUND_SIZE and before % 2 == 1 then ok = true end
-      put_edge(job, id, round, position, ok)
+      put_edge(job, id, round, position, ok, (states[position] or 0) >= FAILED)
       local place = ok == nil and OPEN or ok and GOOD or BAD
       wait[place] = wait[place] + 1
     end
@@ -221,7 +295,7 @@ kin.parts[#kin.parts + 1] = function()
   -- Close an open edge, and let its dependent see whether its wait is over.
   function kin.close(job, id, ok)
     local counts = waits_by(job, id)
-    zput(up_of(job.seq), id, -score_of(job, id) - (ok and 1 or 0))
+    put_score(job.seq, id, -score_of(job, id) - (ok and 1 or 0))
     if not counts then return end
     local wait = job.s[WAIT]
     local place = ok and GOOD or BAD

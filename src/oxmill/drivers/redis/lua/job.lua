@@ -78,11 +78,16 @@ local function save(job)
   dirty[job.seq] = job
 end
 
+local function by_id_numbers(ids)
+  local seqs = hmget(IDS, ids)
+  for i = 1, #ids do seqs_by_id[ids[i]] = seqs[i] end
+  return seqs
+end
+
 -- The jobs with these ids, in order; false for those that are not there.
 local function by_ids(ids)
-  local seqs, known = hmget(IDS, ids), {}
+  local seqs, known = by_id_numbers(ids), {}
   for i = 1, #ids do
-    seqs_by_id[ids[i]] = seqs[i]
     if seqs[i] then known[#known + 1] = seqs[i] end
   end
   load_all(known)
@@ -91,11 +96,16 @@ local function by_ids(ids)
   return found
 end
 
-local function by_id(id)
+local function number_of(id)
   local own = hashes[IDS]
   local seq = own and own[id]
   if seq == nil then seq = seqs_by_id[id] end
   if seq == nil then seq = redis.call('HGET', IDS, id) end
+  return seq
+end
+
+local function by_id(id)
+  local seq = number_of(id)
   return seq and load(seq)
 end
 

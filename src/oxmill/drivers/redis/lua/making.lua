@@ -7,9 +7,12 @@
 kin.parts[#kin.parts + 1] = function()
   local PARENT, STAGE, READS = 31, 32, 33
 
-  local function add_child(stage, id)
+  -- A stage remembers whose children it has, if they are all of one parent.
+  local function add_child(stage, job)
     stage.count = stage.count + 1
-    zput(kin.children_of(stage.name), id, stage.count)
+    if stage.count == 1 then stage.parent = job.s[PARENT] end
+    if stage.parent ~= job.s[PARENT] then stage.parent = '' end
+    zput(kin.children_of(stage.name), job.id, stage.count)
     kin.change_stage(stage)
   end
 
@@ -22,7 +25,7 @@ kin.parts[#kin.parts + 1] = function()
     admit(job, (holds or has_after) and HELD or due_at(job) <= now and WAITING or SCHEDULED)
     if stage then
       s[STAGE] = stage.name
-      if parent ~= '' then add_child(stage, job.id) end
+      if parent ~= '' then add_child(stage, job) end
     end
     kin.enter(job)
     if has_after then
@@ -75,7 +78,7 @@ kin.parts[#kin.parts + 1] = function()
       s[STAGE] = stage.name
       kin.start_afresh(job)
     end
-    if parent ~= '' then add_child(stage, job.id) end
+    if parent ~= '' then add_child(stage, job) end
   end
 
   -- The children that were staged under this name for this parent, in order.
@@ -83,8 +86,9 @@ kin.parts[#kin.parts + 1] = function()
     local found, ids = {}, {}
     if name == '' or not kin.stage(name) then return found end
     for i, child in ipairs(kin.range(kin.children_of(name), 0, math.huge, 1000000)) do ids[i] = child[1] end
-    by_ids(ids)
     local text = text_of(parent.id)
+    if kin.stage(name).parent == text then return ids end
+    by_ids(ids)
     for _, id in ipairs(ids) do
       local job = by_id(id)
       if job and job.s[PARENT] == text then found[#found + 1] = id end

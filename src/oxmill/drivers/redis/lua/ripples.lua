@@ -162,6 +162,11 @@ kin.parts[#kin.parts + 1] = function()
     local ripples = {}
     for i, each in ipairs(kin.fresh) do ripples[i] = each end
     for i = #kin.fresh, 1, -1 do kin.fresh[i] = nil end
+    local ids = {}
+    for _, each in ipairs(ripples) do
+      if each[1] == 'c' then ids[#ids + 1] = each[2] end
+    end
+    if #ids > 1 then kin.fetch_edges(ids) end
     leave_for_sweeps(ripples, run(ripples, math.max(bound, #ripples)))
   end
 

@@ -30,45 +30,57 @@ while at <= #ARGV do
 end
 by_ids(ids)
 
-local function either(a, b) return a ~= '' and a or b end
-
--- Another try then. In an ordered group the job keeps its place, and the others wait too.
-local function again(job, due)
-  local s, group = job.s, groups.of(job)
-  if groups.ordered(s[QUEUE], group) then
-    gates.close(s[QUEUE], group, due)
-    move(job, WAITING)
-  else
-    line_up(job, due)
+do
+  local in_flows = {}
+  for _, id in ipairs(ids) do
+    local job = by_id(id)
+    if job and job.s[FLOW] ~= '' then in_flows[#in_flows + 1] = id end
   end
-  s[LEASED] = 0
+  if #in_flows > 1 then kin.fetch_below(in_flows) end
 end
 
-local function settle(job, terms, result, failure, step)
-  local s, outcome, due = job.s, terms[3], now + terms[4]
-  finish_attempt(job, outcome, failure)
-  if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
-  if outcome == 'release' and (terms[8] or '') ~= '' then
-    gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
-  end
-  local goes_on = step and step.resume ~= ''
-  if step and not (goes_on and s[CANCEL] == 1) then return nil, true end
-  if outcome == 'complete' and not goes_on then
-    set_result(job, result)
-    return finish(job, SUCCEEDED, '')
-  elseif outcome == 'fail' then
-    return finish(job, FAILED, either(terms[5], 'refused'))
-  elseif outcome == 'cancel' then
-    return finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
-  elseif s[CANCEL] == 1 then
-    return finish(job, CANCELLED, s[REASON])
-  elseif outcome == 'retry' and s[FAILURES] >= s[MAX_ATTEMPTS] then
-    return finish(job, FAILED, 'exhausted')
-  elseif outcome == 'release' then
-    move(job, WAITING)
+local settle
+do
+  local function either(a, b) return a ~= '' and a or b end
+
+  -- Another try then. In an ordered group the job keeps its place, and the others wait too.
+  local function again(job, due)
+    local s, group = job.s, groups.of(job)
+    if groups.ordered(s[QUEUE], group) then
+      gates.close(s[QUEUE], group, due)
+      move(job, WAITING)
+    else
+      line_up(job, due)
+    end
     s[LEASED] = 0
-  else
-    again(job, due)
+  end
+
+  settle = function(job, terms, result, failure, step)
+    local s, outcome, due = job.s, terms[3], now + terms[4]
+    finish_attempt(job, outcome, failure)
+    if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
+    if outcome == 'release' and (terms[8] or '') ~= '' then
+      gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
+    end
+    local goes_on = step and step.resume ~= ''
+    if step and not (goes_on and s[CANCEL] == 1) then return nil, true end
+    if outcome == 'complete' and not goes_on then
+      set_result(job, result)
+      return finish(job, SUCCEEDED, '')
+    elseif outcome == 'fail' then
+      return finish(job, FAILED, either(terms[5], 'refused'))
+    elseif outcome == 'cancel' then
+      return finish(job, CANCELLED, either(terms[5], either(s[REASON], 'cancelled')))
+    elseif s[CANCEL] == 1 then
+      return finish(job, CANCELLED, s[REASON])
+    elseif outcome == 'retry' and s[FAILURES] >= s[MAX_ATTEMPTS] then
+      return finish(job, FAILED, 'exhausted')
+    elseif outcome == 'release' then
+      move(job, WAITING)
+      s[LEASED] = 0
+    else
+      again(job, due)
+    end
   end
 end
 

@@ -1,0 +1,88 @@
+"""What flows cost in round trips, scripts and commands: a change that adds one shows here."""
+
+import pytest
+from test_redis_cost import Counted
+
+from oxmill.model.flow import FlowStep, NewFlow
+from oxmill.model.info import Sweep
+from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.query import Filter, Find
+from oxmill.model.settlement import Outcome, Settle, Settlement
+
+STEPS = 50
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    world = Counted(tmp_path, monkeypatch)
+    yield world
+    world.close()
+
+
+def new_job(name, flow, **options):
+    return NewJob(id=name, queue="q", task="t", payload=b"{}", flow=flow, **options)
+
+
+def begin(counted, flow, *jobs, **options):
+    request = Enqueue(jobs=jobs, flow=NewFlow(id=flow, name="f", state={"a": b"1"}), **options)
+    return counted.driver.enqueueing.enqueue(request)
+
+
+def test_a_flow_of_one_job_is_one_round_trip_and_a_handful_of_commands(counted):
+    counted.driver.run(begin(counted, "f0", new_job("a0", "f0")))
+
+    assert counted.cost(begin(counted, "f1", new_job("a1", "f1"))) == (1, 1, 18)
+
+
+def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
+    """Its own record, the next job, the state, the flow and its counts."""
+    for number in range(STEPS):
+        job = new_job(f"a{number}", f"f{number}", reads=("a",))
+        counted.driver.run(begin(counted, f"f{number}", job))
+    leases = counted.driver.run(counted.claim(limit=STEPS)).jobs
+    items = tuple(
+        Settlement(
+            id=lease.id,
+            token=lease.token,
+            outcome=Outcome.COMPLETE,
+            flow=FlowStep(merge={"b": b"2"}, then=(new_job(f"b{lease.id}", lease.flow),)),
+        )
+        for lease in leases
+    )
+
+    trips, scripts, commands = counted.cost(counted.driver.settling.settle(Settle(items=items)))
+
+    assert (trips, scripts) == (1, 1)
+    assert commands <= 9 * STEPS + 30
+
+
+def fanned_out(counted, count):
+    counted.driver.run(begin(counted, "f", new_job("p", "f")))
+    (parent,) = counted.driver.run(counted.claim(limit=1)).jobs
+    for first in range(0, count, 500):
+        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, min(first + 500, count)))
+        counted.driver.run(begin(counted, "f", *some, stage="s"))
+    step = FlowStep(publish="s", resume="go")
+    counted.driver.run(counted.settle((parent,), outcome=Outcome.COMPLETE, flow=step))
+    while counted.driver.run(counted.driver.housekeeping.sweep(Sweep())).more:
+        pass
+
+
+@pytest.mark.parametrize("count", [300, 2_000])
+def test_children_that_end_cost_the_same_however_many_there_are(counted, count):
+    fanned_out(counted, count)
+    leases = counted.driver.run(counted.claim(limit=100, nonce=5)).jobs
+
+    cost = counted.cost(counted.settle(leases, outcome=Outcome.COMPLETE))
+
+    assert cost == (1, 1, 32)
+
+
+def test_the_jobs_of_a_flow_are_found_without_looking_at_others(counted):
+    for first in (1, 501):
+        counted.driver.run(counted.enqueue(500, first=first))
+    counted.driver.run(begin(counted, "f", new_job("a", "f"), new_job("b", "f", after=("a",))))
+    find = counted.driver.inspecting.find(Find(filter=Filter(flow="f")))
+
+    assert counted.cost(find)[:2] == (1, 1)
+    assert [job.id for job in counted.driver.run(find).jobs] == ["b", "a"]
