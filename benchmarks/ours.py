@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from benchmarks.contestant import TEXT, Contestant, Measured, Place
 from benchmarks.marks import FirstStart, check_stored, latencies, stamp, watch
@@ -19,7 +19,16 @@ from oxmill.store.plan import together
 SLOTS = 200
 CALLERS = 100
 HELD = 100_000
+GROUPS = 1_000
+STEPS = 3
 LIVE = (State.WAITING, State.SCHEDULED, State.RUNNING, State.HELD)
+
+
+class Passed(TypedDict, total=False):
+    """What the steps of a pipeline hand on."""
+
+    once: str
+    twice: str
 
 
 class Ours:
@@ -58,6 +67,18 @@ class Ours:
         async def stamped(sent: float) -> None:
             stamp(folder, sent)
 
+        @app.step(name="first")
+        async def first(text: str) -> Passed:
+            return {"once": text}
+
+        @app.step(name="second")
+        async def second(once: str) -> Passed:
+            return {"twice": once}
+
+        @app.step(name="third")
+        async def third(twice: str) -> None: ...
+
+        self.pipeline = app.pipeline("three steps", first, second, third)
         self.noop, self.noop_kept, self.noop_thread = noop, noop_kept, noop_thread
         self.echo, self.second_time, self.stamped = echo, second_time, stamped
 
@@ -128,6 +149,29 @@ def fill_tries(place: Place, jobs: int) -> None:
     """Jobs that fail at their first run, each with a text of its own to know it by."""
     ours = Ours(place)
     ours.app.load(ours.second_time.bind(f"{number:089d}") for number in range(jobs))
+    ours.app.close()
+
+
+def fill_groups(place: Place, jobs: int) -> None:
+    """Jobs of many groups in a queue with limits of every kind, none of which is ever reached."""
+    ours = Ours(place)
+    ours.app.control.limit(
+        "default",
+        concurrency=10_000,
+        rate="1000000/s",
+        group_concurrency=1_000,
+        group_rate="100000/s",
+    )
+    groups = [ours.noop.using(group=f"group {number}") for number in range(GROUPS)]
+    ours.app.load(groups[number % GROUPS].bind(TEXT) for number in range(jobs))
+    ours.app.close()
+
+
+def fill_pipelines(place: Place, jobs: int) -> None:
+    """As many steps as jobs are asked for, three to a pipeline that waits in its first one."""
+    ours = Ours(place)
+    for _ in range(jobs // STEPS):
+        ours.pipeline.start({"text": TEXT})
     ours.app.close()
 
 
@@ -216,6 +260,8 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
             "fill_results": lambda place, jobs: _fill(place, jobs, "echo"),
             "fill_tries": fill_tries,
             "fill_unique": fill_unique,
+            "fill_groups": fill_groups,
+            "fill_pipelines": fill_pipelines,
             "enqueue_one": enqueue_one,
             "enqueue_async": enqueue_async,
             "enqueue_concurrent": lambda place, jobs: enqueue_async(place, jobs, CALLERS),

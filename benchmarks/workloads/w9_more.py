@@ -1,4 +1,4 @@
-"""W9: what history, results, retries and unique keys cost, as a ratio to the plain drain."""
+"""W9: what history, results, retries, keys, groups and steps cost, as a ratio to the plain drain."""
 
 from benchmarks.workload import Entry, Ratio, Workload
 
@@ -12,11 +12,15 @@ WORKLOAD = Workload(
         "results": Entry("ours", "drain", fill="fill_results"),
         "one retry each": Entry("ours", "drain", fill="fill_tries"),
         "unique keys": Entry("ours", "drain", fill="fill_unique"),
+        "groups and limits": Entry("ours", "drain", fill="fill_groups"),
+        "pipelines": Entry("ours", "drain", fill="fill_pipelines", jobs=9_000),
     },
     ratios=(
         Ratio("W9 history kept, of W3", "history kept", "plain", at_least=0.7),
         Ratio("W9 results of 100 bytes kept, of W3", "results", "plain"),
         Ratio("W9 every job fails once, of W3", "one retry each", "plain"),
         Ratio("W9 a unique key each, of W3", "unique keys", "plain"),
+        Ratio("W9 1,000 groups and limits, of W3", "groups and limits", "plain", at_least=0.5),
+        Ratio("W9 steps of pipelines, of history kept", "pipelines", "history kept", at_least=0.6),
     ),
 )
