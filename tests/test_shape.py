@@ -43,6 +43,7 @@ OPTIONAL = {
 LONG_FUNCTIONS: dict[str, str] = {}
 """name: why it reads better, or runs faster, in one piece."""
 WIDE_CLASSES = {
+    "Web": "one operation's view of all that flows are made of; the files about flows share its verbs",
     "World": "the memory store's whole state in one place; eight role files share its verbs",
 }
 """name: why it has more public methods than others may."""

@@ -150,8 +150,8 @@ def a_lapsed_holder_that_finished_is_not_heard(right):
 
 @mutant((settling, "_judge"))
 def two_winners(right):
-    def wrong(world, item):
-        answer = right(world, item)
+    def wrong(world, item, *rest):
+        answer = right(world, item, *rest)
         late = answer.ruling is Ruling.LOST and answer.state in TERMINAL
         return msgspec.structs.replace(answer, ruling=Ruling.WON) if late else answer
 
@@ -160,10 +160,10 @@ def two_winners(right):
 
 @mutant((settling, "_judge"))
 def the_winners_repeat_is_refused(right):
-    def wrong(world, item):
+    def wrong(world, item, *rest):
         there = world.jobs.get(item.id)
         repeat = there is not None and there.last_outcome == item.outcome
-        answer = right(world, item)
+        answer = right(world, item, *rest)
         return msgspec.structs.replace(answer, ruling=Ruling.LOST) if repeat else answer
 
     return wrong
@@ -171,9 +171,9 @@ def the_winners_repeat_is_refused(right):
 
 @mutant((settling, "_judge"))
 def a_second_thought_wins(right):
-    def wrong(world, item):
+    def wrong(world, item, *rest):
         there = world.jobs.get(item.id)
-        answer = right(world, item)
+        answer = right(world, item, *rest)
         same = there is not None and there.token == item.token
         return msgspec.structs.replace(answer, ruling=Ruling.WON) if same else answer
 

@@ -135,18 +135,22 @@ def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -
     if made:
         check_new_jobs(made, bounds, able, in_flow=True)
         _check_members(made, None, bounds)
-    for job in made:
-        if job.id == job_id or (job in step.spawn and job_id in job.after):
-            raise BadInput(
-                f"job {job_id} cannot wait for itself: it makes {job.id}, which is the job itself "
-                f"or is after it; children start without waiting for their parent"
-            )
+    _check_children(job_id, step)
     for what, name in (("stage name", step.publish), ("continuation's name", step.resume)):
         if name is not None:
             check_name(what, name, bounds.id_bytes)
     if step.resume is not None and (step.spawn or step.publish):
         known = None if step.publish is not None else len({job.id for job in step.spawn})
         _check_join(step.join, known, f"job {job_id}")
+
+
+def _check_children(job_id: str, step: FlowStep) -> None:
+    itself = any(job.id == job_id for job in (*step.then, *step.spawn))
+    if itself or any(job_id in job.after for job in step.spawn):
+        raise BadInput(
+            f"job {job_id} cannot wait for itself: one of the jobs it makes is the job itself, or a "
+            f"child that is after it; children start without waiting for their parent"
+        )
 
 
 def check_list_flows(request: ListFlows) -> int | None:

@@ -70,10 +70,11 @@ class Flowing(Settling):
             chosen = tuple(
                 dict.fromkeys(upstreams[n % len(upstreams)].id for n in after if upstreams)
             )
+            plain: Content = {**content, "unique": None, "group": None}
             batch.append(
                 NewJob(
                     id=f"n{self.fresh_nonce()}",
-                    **(content | {"unique": None, "group": None}),
+                    **plain,
                     flow=flow,
                     after=chosen,
                     join=join if chosen else None,
@@ -176,14 +177,10 @@ class Flowing(Settling):
 
     def _children(self, parent: str, flow: str, made: list[Node]) -> tuple[NewJob, ...]:
         """The same ids whenever a parent spawns, so that it finds its children again."""
+        own: Content = {"unique": None, "group": None, "payload": b"c"}
+        own |= {"flow": flow, "parent": parent}
         return tuple(
-            NewJob(
-                id=f"{parent}.{n}",
-                **(content | {"unique": None, "group": None, "payload": b"c"}),
-                flow=flow,
-                parent=parent,
-                reads=reads,
-            )
+            NewJob(id=f"{parent}.{n}", **{**content, **own, "reads": reads})
             for n, (content, _, _, reads) in enumerate(made)
         )
 

@@ -10,6 +10,7 @@ from oxmill.drivers.sqlite import migrating
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.migrating import Migration, migrate, migrations, pending_sql
 from oxmill.errors import SchemaMismatch
+from oxmill.model.claim import Claim
 from oxmill.model.query import Find
 from oxmill.store.roles.installing import ExtraColumn, Migrate, Version
 
@@ -49,21 +50,45 @@ def test_what_is_due_is_applied_once(path, monkeypatch):
     driver = open_sqlite(path)
     driver.run(driver.installing.migrate(Migrate()))
     driver.close()
-    more = Migration(2, "0002_more", "-- More.\nCREATE TABLE more (x INTEGER) STRICT;\n")
+    more = Migration(99, "0099_more", "-- More.\nCREATE TABLE more (x INTEGER) STRICT;\n")
+    ours = [each.version for each in migrations()]
     monkeypatch.setattr(migrating, "migrations", lambda: (*migrations(), more))
 
     for _ in range(2):
         driver = open_sqlite(path)
-        assert version(driver).pending is (len(ledger(path)) == 1)
+        assert version(driver).pending is (len(ledger(path)) == len(ours))
         schema = driver.run(driver.installing.migrate(Migrate()))
-        assert schema.applied == (migrations()[0].name, "0002_more")
+        assert schema.applied == (*(each.name for each in migrations()), "0099_more")
         driver.close()
 
-    assert [row[0] for row in ledger(path)] == [1, 2]
+    assert [row[0] for row in ledger(path)] == [*ours, 99]
+
+
+def test_grouped_jobs_that_wait_already_get_their_lanes(path, monkeypatch):
+    with monkeypatch.context() as old:
+        old.setattr(migrating, "migrations", lambda: migrations()[:1])
+        connection = sqlite3.connect(path, isolation_level=None)
+        migrate(connection, lambda: 7)
+        for seq, group, state in ((1, "a", "waiting"), (2, None, "waiting"), (3, "b", "succeeded")):
+            connection.execute(
+                "INSERT INTO jobs (seq, id, queue, task, state, priority, place, due_at, "
+                "enqueued_at, max_attempts, crash_limit, group_name, payload) "
+                "VALUES (?, ?, 'q', 't', ?, 0, ?, 0, 0, 20, 3, ?, x'7b7d')",
+                (seq, f"job-{seq}", state, seq, group),
+            )
+        connection.close()
+    driver = open_sqlite(path)
+
+    claimed = driver.run(
+        driver.claiming.claim(Claim(queues=("q",), limit=9, lease=60_000_000, worker="w", nonce=1))
+    )
+
+    assert [job.id for job in claimed.jobs] == ["job-1", "job-2"]
+    driver.close()
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(path, monkeypatch):
-    bad = Migration(2, "0002_bad", "CREATE TABLE fine (x INTEGER);\nCREATE TABLE jobs (y);\n")
+    bad = Migration(99, "0099_bad", "CREATE TABLE fine (x INTEGER);\nCREATE TABLE jobs (y);\n")
     monkeypatch.setattr(migrating, "migrations", lambda: (*migrations(), bad))
     driver = open_sqlite(path)
 

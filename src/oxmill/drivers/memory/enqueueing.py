@@ -140,6 +140,7 @@ class _Intake:
         stays = record.state is State.WAITING and before.queue == record.queue
         if record.due_at > now or not stays:
             world.line_up(record, Change.POSTPONE, record.due_at, now)
+        world.stand_in_lane(record)
 
     def _remember_lane(self, job: NewJob) -> None:
         """The way back of a job that makes a lane is to drop that too."""

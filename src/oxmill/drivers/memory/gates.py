@@ -165,7 +165,7 @@ def is_gated(world: World, queue: str, now: Micros) -> bool:
     )
     return (
         settings_of(world, queue).limits
-        or world.lanes.grouped(queue)
+        or any(lane.group is not None for lane in world.lanes.of(queue))
         or world.closings.get((queue, None), 0) > now
         or any(covering)
     )

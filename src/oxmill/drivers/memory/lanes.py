@@ -50,6 +50,9 @@ class Lanes:
         """A job takes its place in its lane."""
         line = self._standing[record.queue].setdefault(_key(record), Line())
         line.add((0, record.place, record.id))
+
+    def ensure(self, record: Record) -> None:
+        """The lane of a job of a group is made, unless it is there."""
         if record.group is not None and not self.has(record.queue, _key(record)):
             self._make(record.queue, _key(record), record.place)
 
@@ -88,10 +91,6 @@ class Lanes:
             first = line.first()
             if first is not None and not self.has(queue, key):
                 self._make(queue, key, first[1])
-
-    def grouped(self, queue: str) -> bool:
-        """Whether a group has a lane in this queue."""
-        return any(group is not None for _, group in self._lanes[queue])
 
     def queues_of(self, group: str) -> list[str]:
         """The queues with a lane of this group."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from oxmill.drivers.memory.gates import (
+    Gate,
     closed_gate,
     group_gates,
     is_gated,
@@ -70,8 +71,8 @@ class Serving:
                 yield from moments(closed)
                 continue
             for lane in world.lanes.of(queue):
-                gates = list(group_gates(world, queue, lane.group, now))
-                yield from self._kept_back(queue, lane) if is_open(gates) else moments(gates)
+                gates = group_gates(world, queue, lane.group, now)
+                yield from moments([*gates, *self._keeping_back(queue, lane)])
             for record in world.set_aside(queue):
                 gate = rule_gate(world, _gate_of(record), now)
                 yield from [now] if gate is None or gate.room else moments([gate])
@@ -143,14 +144,14 @@ class Serving:
         for lane in sorted(ended, key=lambda lane: lane.turn):
             lane.turn = self._world.draw()
 
-    def _kept_back(self, queue: str, lane: Lane) -> list[Micros]:
-        """When the head of an ordered lane may start, if a gate of its own keeps the lane back."""
+    def _keeping_back(self, queue: str, lane: Lane) -> list[Gate]:
+        """The gates of its own that the head of an ordered lane has: they keep the lane back."""
         world = self._world
         records = (world.jobs[job_id] for job_id in world.lanes.ids(queue, lane.key))
         head = next((r for r in records if not too_late(r, self._now)), None)
         if head is None or not is_ordered(world, head):
             return []
-        return moments(gate for _, gate in own_gates(world, head, self._now))
+        return [gate for _, gate in own_gates(world, head, self._now)]
 
 
 def bring_back(world: World, queue: str, now: Micros) -> None:

@@ -210,6 +210,7 @@ def _edit_one(world: World, record: Record, request: Edit, now: int) -> None:
             world.line_up(record, Change.POSTPONE, record.due_at, now)
     elif request.due_in is not None:
         world.line_up(record, Change.POSTPONE, due_at, now)
+    world.stand_in_lane(record)
 
 
 def _purge(world: World, request: Purge) -> Steered:

@@ -127,6 +127,7 @@ class World:
         record.state = state
         record.aside = None
         self._join(record)
+        self.stand_in_lane(record)
 
     def line_up(self, record: Record, change: Change, due_at: Micros, now: Micros) -> None:
         """To the end of the line, or among the scheduled if it is not due yet."""
@@ -141,11 +142,17 @@ class World:
 
     def rewrite(self, record: Record, change: Callable[[Record], None]) -> None:
         """Change what a job is ranked by, without losing it from its line. A job that was set
-        aside is back in its lane: what closed its gate may not be about it any more."""
+        aside is back in its lane: what closed its gate may not be about it any more. The lane is
+        made by `stand_in_lane`, once it is sure that the job stays there."""
         self._leave(record)
         record.aside = None
         change(record)
         self._join(record)
+
+    def stand_in_lane(self, record: Record) -> None:
+        """A job that waits in line has its lane."""
+        if record.state is State.WAITING and record.aside is None and record.group is not None:
+            self.lanes.make(record.queue, (record.priority, record.group), record.place)
 
     def put_aside(self, record: Record, gate: RuleKey) -> None:
         """Out of its lane, but still waiting, and with its place."""
@@ -156,6 +163,7 @@ class World:
     def bring_back(self, record: Record) -> None:
         """Back into its lane."""
         self.rewrite(record, lambda _: None)
+        self.stand_in_lane(record)
 
     def set_aside(self, queue: str) -> list[Record]:
         """The jobs of a queue that are set aside, best rank first."""
@@ -166,6 +174,7 @@ class World:
         record.state = state
         self.jobs[record.id] = record
         self._join(record)
+        self.stand_in_lane(record)
 
     def remove(self, record: Record) -> None:
         """Let a job out of the world, with its history."""

@@ -47,7 +47,25 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
             fields = rows_of("add_fields")
             assert fields is not None  # noqa: S101 - it is an INSERT
             texts += joined(fields, found)
-        return texts
+        return texts + self._lanes()
+
+    def _lanes(self) -> list[bytes]:
+        """The next claim is told of the lanes that these jobs join. This comes last: it draws
+        numbers of its own."""
+        first: dict[tuple[str, str, int], int] = {}
+        for number, (job, state) in enumerate(zip(self._jobs, self._states, strict=True)):
+            if job.group is not None and state is State.WAITING:
+                first.setdefault((job.group, job.queue, job.priority), number)
+        if not first:
+            return []
+        shape = rows_of("join_lanes")
+        assert shape is not None  # noqa: S101 - it is an INSERT
+        rows = [
+            b"(%b, %b, %b, @oxmill_number * %d + %d)"
+            % (literal(group), literal(queue), literal(priority), BLOCK, number)
+            for (group, queue, priority), number in first.items()
+        ]
+        return [b"SET @oxmill_number = LAST_INSERT_ID()", *joined(shape, rows)]
 
     def _rows(self) -> tuple[list[bytes], list[bytes]]:
         """The rows of the jobs, and those by which they are found."""

@@ -13,8 +13,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from oxmill.drivers.mysql.session import Frame, Session, Talk
+from oxmill.drivers.mysql.session import Frame, Session
 from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.mysql.talk import Talk
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import Fresh, Rows, Start, Statement
 from oxmill.model.job import Enqueue

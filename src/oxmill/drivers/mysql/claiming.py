@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
+import msgspec
+
 from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.claiming import SqlClaiming
+from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import json_text, leased, stored_nonce
+from oxmill.drivers.sql.steps import Whole
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.store.plan import Plan, Steps
 
@@ -27,7 +31,7 @@ class MysqlClaiming(SqlClaiming):
         plan = super().claim(request)
         if not 0 < len(set(request.queues)) <= _MANY:
             return plan
-        return Plan(plan.name, request, HotStart(_long_way, plan, request, Taking(request)))
+        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, Taking(request)))
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -35,6 +39,19 @@ class MysqlClaiming(SqlClaiming):
         if not _plain(request):
             return plan
         return Plan(plan.name, request, HotStart(_long_way, plan, request, Renewing(request)))
+
+
+class ClaimStart(HotStart[Claimed]):
+    """A claim, of which leases of jobs of flows are told more."""
+
+    __slots__ = ()
+
+    def completed(self, answer: Claimed) -> Steps[Claimed]:
+        """The leases with what their jobs read and what was joined."""
+        if not any(job.flow is not None for job in answer.jobs):
+            return answer
+        jobs = yield Whole(lambda: leased_in_flows(answer.jobs))
+        return msgspec.structs.replace(answer, jobs=jobs)
 
 
 def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:

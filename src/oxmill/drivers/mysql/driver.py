@@ -39,6 +39,8 @@ def open_mysql(
     """
     place = parse(url)
     able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
+    able |= Capability.FLOWS
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:
@@ -56,8 +58,8 @@ def open_mysql(
         settling=MysqlSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
-        inspecting=SqlInspecting(bounds),
-        housekeeping=MysqlHousekeeping(),
+        inspecting=SqlInspecting(bounds, able),
+        housekeeping=MysqlHousekeeping(bounds, able),
         transport=transport,
         doorbell=MysqlDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,

@@ -7,7 +7,7 @@ plans take as many round trips as they have questions, and one more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -17,14 +17,18 @@ from oxmill.drivers.mysql.arriving import BLOCK, Arriving
 from oxmill.drivers.mysql.counts import changed, tallies, with_any
 from oxmill.drivers.mysql.faults import Taken
 from oxmill.drivers.mysql.fields import adapted, stored_rows
+from oxmill.drivers.mysql.gates import GateTalk
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import Result, Shortcut
+from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
+from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import (
     NOW,
     Draw,
+    Enter,
     Fresh,
+    Guard,
     Many,
     Now,
     Rows,
@@ -39,7 +43,6 @@ from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 _FIRST: Final = {
     "lift_rule": "rule_named",
@@ -58,11 +61,7 @@ _NO_SOURCE: Final[dict[str, Any]] = {
 _BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
 _MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
-
-
-Batch = list[bytes]
-Talk = Generator[Batch, list[Result], R]
-"""Batches to send, each answered by one result per statement."""
+_OF_LANES: Final = frozenset({"plain_lanes", "lane_heads", "plain_heads", "meters_by_key"})
 
 
 class Frame(NamedTuple):
@@ -93,6 +92,7 @@ class Session:
         self._pending: Batch = []
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
+        self._gates = gates = GateTalk(self._add, self._send)
         self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
             Statement: self._statement,
             Many: self._many,
@@ -100,6 +100,8 @@ class Session:
             Tallied: self._tallied,
             Now: self._now,
             Draw: self._draw,
+            Guard: gates.guard,
+            Enter: gates.enter,
             Whole: self._whole,
             Together: self._together,
         }
@@ -122,6 +124,8 @@ class Session:
             return (yield from self._follow(steps))
         if start.shortcut is not None:
             answer = yield from self._reply(start.shortcut)
+            if answer is not None and isinstance(start, HotStart):
+                return cast("T", (yield from self._follow(start.completed(answer))))
             if answer is not None:
                 return cast("T", answer)
         return (yield from self._follow(cast("Steps[T]", start.steps())))
@@ -215,6 +219,8 @@ class Session:
             return (yield from self._prunable(parameters))
         if name == "keys_by_key" and step.locks:
             self._hold_keys(parameters)
+        if name in _OF_LANES:
+            return (yield from self._lanes(step))
         if name == "cut_leases":
             parameters = dict(parameters) | {"seqs": (yield from self._leases_ahead(parameters))}
         rows: Rows = []
@@ -228,6 +234,18 @@ class Session:
             return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
         self._add(text)
         return rows
+
+    def _lanes(self, step: Statement) -> Talk[Rows]:
+        match step.name:
+            case "plain_lanes":
+                return (yield from self._gates.plain_lanes(step.parameters))
+            case "meters_by_key":
+                # Meters of one queue are guarded by its gate, the others by a turn of their own.
+                if step.locks and '[""' in step.parameters["keys"]:
+                    self._add(statement("hold_throttles", {}))
+                return (yield from self._ask(statement(step.name, step.parameters))).rows
+            case _:
+                return (yield from self._gates.heads(step.name, step.parameters))
 
     def _match(self, parameters: Mapping[str, Any]) -> Talk[Rows]:
         """Look first, without locks, then lock what was found if it still matches: a search that
@@ -276,8 +294,11 @@ class Session:
             return len(rows)
         if step.name in _FIELDS:
             rows = stored_rows(rows)
-        texts = many(step.name, rows)
+        texts = list(many(step.name, rows))
         self._add(*texts)
+        if step.name == "add_flow":
+            results = yield from self._send()
+            return sum(result.affected for result in results[-len(texts) :])
         if step.name != "insert_job":
             return len(rows)
         try:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
+from oxmill.drivers.sql.limits import frees
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.model.bounds import Bounds
@@ -42,6 +43,8 @@ class Habit:
 
     gone: bool = False
     """They were not to be kept."""
+    grouped: bool = False
+    """They had groups."""
 
 
 def _long_way(plan: Plan[tuple[Settled, ...]], _: Settle) -> Steps[tuple[Settled, ...]]:
@@ -51,7 +54,8 @@ def _long_way(plan: Plan[tuple[Settled, ...]], _: Settle) -> Steps[tuple[Settled
 def _plain(items: Sequence[Settlement]) -> bool:
     """Whether these may be plain successes, no job coming twice."""
     return len({item.id for item in items}) == len(items) > 0 and all(
-        item.outcome is Outcome.COMPLETE and item.error is None for item in items
+        item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+        for item in items
     )
 
 
@@ -68,16 +72,19 @@ class Completing(Shortcut[tuple[Settled, ...]]):
         """Lock and check, record, count, tell."""
         # In the order of their ids, so that two who settle the same jobs wait for each other.
         items = sorted(self._items, key=_id)
-        gone = self._habit.gone
+        gone, grouped = self._habit.gone, self._habit.grouped
         asked = {
             "items": json_text(map(_row, items)),
             "many": len(items),
             "kept": 0 if gone else len(items),
             "gone": int(gone),
+            "grouped": int(grouped),
+            "ids": json_text(map(_id, items)),
             "usual": _USUAL,
         }
         return [
             statement("complete_check", asked),
+            *([statement("complete_free", asked)] if grouped else []),
             *(_gone(items) if gone else _kept(items)),
             statement("complete_count", asked),
             statement("complete_told", {}),
@@ -85,13 +92,15 @@ class Completing(Shortcut[tuple[Settled, ...]]):
 
     def answer(self, results: Sequence[Result]) -> tuple[Settled, ...] | None:
         """All won, if they were plain."""
-        ((ready, queue, gone),) = results[-1].rows
-        self._habit.gone = bool(gone)
+        ((ready, queue, gone, grouped, limits),) = results[-1].rows
+        self._habit.gone, self._habit.grouped = bool(gone), bool(grouped)
         if not ready:
             return None
+        state = State.SUCCEEDED
+        gained = (queue,) if limits and frees(limits, "any" if grouped else None) else ()
         return tuple(
             [
-                Settled(id=item.id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue)
+                Settled(id=item.id, ruling=Ruling.WON, state=state, queue=queue, gained=gained)
                 for item in self._items
             ]
         )

@@ -48,5 +48,10 @@ class HotStart(Start[T]):
         step = cast("Step[Any]", self.shortcut)
         reply = yield step
         if reply is not None:
-            return cast("T", reply)
+            return (yield from self.completed(cast("T", reply)))
         return cast("T", (yield Whole(self.steps)))
+
+    def completed(self, answer: T) -> Steps[T]:
+        """The answer of the shortcut, with what it could not tell."""
+        return answer
+        yield

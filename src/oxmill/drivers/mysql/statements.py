@@ -21,7 +21,16 @@ _ROW_BYTES: Final = 1 << 20
 """About so long a statement with many rows may get."""
 
 _SKIPPING: Final = frozenset(
-    {"line_of_one", "leases_by_seq", "lapsed", "due", "expired", "prunable"}
+    {
+        "line_of_one",
+        "leases_by_seq",
+        "lapsed",
+        "due",
+        "expired",
+        "prunable",
+        "old_flows",
+        "old_stages",
+    }
 )
 """Reads that take what is free: others are at work on the rest."""
 

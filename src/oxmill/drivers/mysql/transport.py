@@ -28,8 +28,9 @@ from oxmill.drivers.mysql.housekeeping import folding
 from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.mysql.migrating import migrate
 from oxmill.drivers.mysql.pool import Pool
-from oxmill.drivers.mysql.session import Batch, Frame, Session, Talk
+from oxmill.drivers.mysql.session import Frame, Session
 from oxmill.drivers.mysql.shortcut import Result
+from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.steps import Look, Overtaken, Start
 from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
 from oxmill.model.value import Micros

@@ -44,6 +44,8 @@ def open_postgres(
     """
     address = parse(url)
     able = Capability.MANY_PROCESSES | Capability.SQL | Capability.CALLER_TRANSACTION
+    able |= Capability.FLOWS
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:
@@ -63,8 +65,10 @@ def open_postgres(
         settling=PostgresSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
-        inspecting=SqlInspecting(bounds),
-        housekeeping=SqlHousekeeping(after_sweep=Statement("fold_counts", {"most": _FOLDED})),
+        inspecting=SqlInspecting(bounds, able),
+        housekeeping=SqlHousekeeping(
+            bounds, able, after_sweep=Statement("fold_counts", {"most": _FOLDED})
+        ),
         transport=transport,
         doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,

@@ -17,7 +17,9 @@ from oxmill.drivers.postgres.statements import Text, statement
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.steps import (
     Draw,
+    Enter,
     Fresh,
+    Guard,
     Look,
     Many,
     Now,
@@ -103,6 +105,8 @@ class _Session:
                 return (yield from self._many(step))
             case Tallied():
                 return self._add(step)
+            case Guard() | Enter():
+                return (yield from self._guard(step))
             case Now():
                 return (yield from self._now())
             case Draw():
@@ -158,7 +162,18 @@ class _Session:
                 yield self._query("lock_keys_of", step.parameters)
             case "match":
                 return (yield from self._match(step.parameters))
+            case "leases_by_seq":
+                return cast("Rows", (yield self._query("leases_waiting", step.parameters)))
+            case "meters_by_key" if b'[""' in step.parameters["keys"].encode():
+                yield self._query("hold_throttles", {})
         return cast("Rows", (yield self._query(step.name, step.parameters, locks=True)))
+
+    def _guard(self, step: Guard | Enter) -> Queries[None]:
+        if step.queues is None:
+            yield self._query("hold_rules", {})
+        elif step.queues:
+            name = "enter_gates" if isinstance(step, Enter) else "hold_gates"
+            yield self._query(name, {"queues": _json(list(step.queues))})
 
     def _match(self, asked: Mapping[str, Any]) -> Queries[Rows]:
         """Find, lock the keys of what was found, then lock it if it still matches."""
@@ -207,8 +222,8 @@ class _Session:
         text = statement(self._schema, "complete_and_claim")
         given = settle.given() | claim.given()
         rows = yield Query(text, [given[word] for word in text.names], alone=True)
-        settle.tell([row[:3] for row in rows if row[0] is not None])
-        granted = [row[3:] for row in rows if row[0] is None]
+        settle.tell([row[:4] for row in rows if row[0] is not None])
+        granted = [row[4:] for row in rows if row[0] is None]
         if granted:
             claim.tell(granted)
 

@@ -8,6 +8,7 @@ from typing import Any
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.rows import stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling, rounds
+from oxmill.drivers.sql.stepping import InFlows
 from oxmill.drivers.sql.steps import NOW, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.settings import QueueSettings
@@ -28,31 +29,39 @@ class PostgresSettling(SqlSettling):
     @operation("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
         answers: list[Settled] = []
+        flows = InFlows()
         several = list(rounds(request.items))
         for items in several:
-            answers += yield from self._settle_batch(items, alone=len(several) == 1)
-        return tuple(answers)
+            answers += yield from self._settle_batch(items, flows, alone=len(several) == 1)
+        return (yield from flows.told(answers, self._bounds.cleanup_jobs))
 
-    def _settle_batch(self, items: list[Settlement], *, alone: bool) -> Steps[list[Settled]]:
+    def _settle_batch(
+        self, items: list[Settlement], flows: InFlows, *, alone: bool
+    ) -> Steps[list[Settled]]:
         """No job comes twice. Where everything is a plain success, one call does it."""
-        plain = [item for item in items if item.outcome is Outcome.COMPLETE and item.error is None]
+        plain = [
+            item
+            for item in items
+            if item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+        ]
         answers: dict[str, Settled] = {}
         if plain:
             whole = alone and len(plain) == len(items)
             asked = _batch(plain) | {"gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
-            self._gone_first = bool(rows) and not rows[0][-1]
-            for number, queue, _ in rows:
-                job = plain[number - 1].id
+            self._gone_first = bool(rows) and not rows[0][_KEPT]
+            for number, queue, _, frees in rows:
+                job, gained = plain[number - 1].id, (queue,) if frees else ()
                 answers[job] = Settled(
-                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue
+                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
                 )
         rest = [item for item in items if item.id not in answers]
         if rest:
-            answers |= yield from self._judge_all(rest, (yield from ask(NOW)))
+            answers |= yield from self.judge_all(rest, (yield from ask(NOW)), flows)
         return [answers[item.id] for item in items]
 
 
+_KEPT = 2
 _USUAL = QueueSettings().keep_succeeded
 
 

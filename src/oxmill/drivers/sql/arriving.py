@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from oxmill.drivers.sql.lanes import Newcomer, newcomers
 from oxmill.drivers.sql.rows import extras_in, extras_of, labels
 from oxmill.model.job import Enqueued, NewJob, Verdict
 from oxmill.model.state import State
@@ -29,6 +30,8 @@ class Arrivals(msgspec.Struct, frozen=True, gc=False):
     """By how much (queue, state) changes, as the tally has it."""
     labelled: bool
     """Whether any of them may have fields or tags."""
+    lanes: list[Newcomer]
+    """The lanes that they join."""
 
 
 def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
@@ -37,12 +40,15 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     answers: list[Enqueued] = []
     counts: dict[tuple[str, str], list[int]] = {}
     labelled = False
+    grouped: list[Newcomer] = []
     for seq, job in enumerate(jobs, first):
         due_at = now + job.delay if job.run_at is None else job.run_at
         state = _SCHEDULED if due_at > now else _WAITING
         expires_at = None if job.expires_in is None else now + job.expires_in
         content = content_of(job, state, due_at, expires_at)
         labelled = labelled or content[-2] is not None
+        if job.group is not None and state is _WAITING:
+            grouped.append((job.group, job.queue, job.priority, seq))
         rows.append((seq, job.id, seq, now, None, *content))
         answers.append(Enqueued(id=job.id, verdict=_CREATED, state=state))
         key = (job.queue, _PLAIN[state])
@@ -51,7 +57,8 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
             counts[key] = [1, 0]
         else:
             count[0] += 1
-    return Arrivals(rows, tuple(answers), counts, labelled)
+    lanes = newcomers(grouped) if grouped else []
+    return Arrivals(rows, tuple(answers), counts, labelled, lanes)
 
 
 def due_of(job: NewJob, now: Micros) -> Micros:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
+from oxmill.drivers.sql.departing import Departures
+from oxmill.drivers.sql.flow_rows import IN_FLOW, Ripple
+from oxmill.drivers.sql.lanes import join_lanes
+from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import Standing, extras_in, failure_text, json_text, labels
 from oxmill.drivers.sql.steps import Draw, Many, Statement
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Keys, load_keys
+from oxmill.model.rule import Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure, Outcome
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
-
-_DEFAULTS = QueueSettings()
 
 
 class Changes:
@@ -33,7 +34,11 @@ class Changes:
         self.tally = Tally()
         self.gained: dict[str, None] = {}
         """Queues that have gained waiting jobs."""
-        self._settings = settings
+        self.news: list[Standing | Ripple] = []
+        """Jobs of flows that have ended, and what else was set off in flows, in order."""
+        self.gates = Departures(settings)
+        self.heirs: list[str] = []
+        """Queues in which jobs wait that were held behind others."""
         self._changed: dict[int, Standing] = {}
         self._joining: dict[int, Standing] = {}
         self._removed: list[Standing] = []
@@ -47,6 +52,7 @@ class Changes:
 
     def move(self, job: Standing, state: State) -> None:
         """The job is in another state from now on."""
+        self.gates.leave(job)
         self.tally.move(job.queue, job.state, state)
         job.state = state
         self.touch(job)
@@ -55,19 +61,34 @@ class Changes:
         """Something about the job has changed."""
         self._changed[job.seq] = job
 
-    def line_up(self, job: Standing, due_at: Micros) -> None:
-        """To the end of the line, or among the scheduled if it is not due yet."""
+    def line_up(self, job: Standing, due_at: Micros, place: int | None = None) -> None:
+        """To the end of the line, or among the scheduled if it is not due yet. The place is drawn
+        when everything is written, unless the caller has drawn one."""
         job.due_at = due_at
         if due_at > self.now:
             self.move(job, State.SCHEDULED)
             return
         self.move(job, State.WAITING)
-        self._joining[job.seq] = job
+        if place is None:
+            self._joining[job.seq] = job
+        else:
+            job.place = place
         self.gained[job.queue] = None
 
-    def finish_attempt(self, job: Standing, outcome: str, error: Failure | None = None) -> None:
-        """The newest attempt has ended; a later end of the same attempt replaces an earlier."""
-        if outcome == Outcome.COMPLETE and error is None:
+    def try_again(self, job: Standing, due_at: Micros) -> None:
+        """Another run then. In an ordered group the job keeps its place, and the others wait too."""
+        if job.group is not None and self.gates.settings_of(job).ordered_groups:
+            self.gates.close(job, Scope.GROUP, due_at)
+            self.move(job, State.WAITING)
+        else:
+            self.line_up(job, due_at)
+
+    def finish_attempt(
+        self, job: Standing, outcome: str, error: Failure | None = None, *, goes_on: bool = False
+    ) -> None:
+        """The newest attempt has ended; a later end of the same attempt replaces an earlier. One
+        that ended well is recorded only if the job goes on: else the job itself tells of it."""
+        if outcome == Outcome.COMPLETE and error is None and not goes_on:
             if job.last_outcome is not None:
                 self._undone.append((job.seq, job.attempt))
         else:
@@ -86,6 +107,7 @@ class Changes:
 
     def end(self, job: Standing, state: State, reason: str | None) -> None:
         """A job ends: its key goes on, its end is counted, and its retention starts."""
+        self.gates.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self.tally.add(job.queue, state, 1, 1)
         job.state = state
@@ -94,6 +116,10 @@ class Changes:
         if state is State.FAILED:
             self.tell("failed", job.id, detail=reason or "")
         self._pass_key_on(job)
+        if job.keep == IN_FLOW:
+            self.news.append(job)
+            self.touch(job)
+            return
         keep = self._keep(job)
         job.prune_at = self.now + keep
         if keep == 0:
@@ -109,6 +135,7 @@ class Changes:
 
     def remove(self, job: Standing) -> None:
         """A job goes, with its history and fields."""
+        self.gates.leave(job)
         self.tally.add(job.queue, job.state, -1)
         self._removed.append(job)
 
@@ -117,11 +144,13 @@ class Changes:
         if heir is not None:
             heir.reason = None
             self.line_up(heir, heir.due_at)
+            if heir.state is State.WAITING:
+                self.heirs.append(heir.queue)
 
     def _keep(self, job: Standing) -> Micros:
         if job.keep is not None:
             return job.keep
-        settings = self._settings.get(job.queue, _DEFAULTS)
+        settings = self.gates.settings_of(job)
         if job.state is State.SUCCEEDED:
             return settings.keep_succeeded
         return settings.keep_failed if job.state is State.FAILED else settings.keep_cancelled
@@ -142,6 +171,11 @@ class Changes:
         if self._changed:
             rows = [job.written() for job in self._changed.values()]
             yield from ask(Many("write_standing", rows))
+            waiting = [job for job in self._changed.values() if job.state is State.WAITING]
+            yield from join_lanes(
+                (job.group, job.queue, job.priority, job.place) for job in waiting
+            )
+        yield from self.gates.write()
         yield from delete(self._removed)
         yield from self.keys.write()
         yield from self.tally.write()
@@ -154,8 +188,12 @@ def delete(jobs: Iterable[Standing]) -> Steps[None]:
     jobs = list(jobs)
     if not jobs:
         return
-    # A job that was claimed once and has not lapsed has no recorded attempts.
-    past = [job.seq for job in jobs if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE]
+    # A job that was claimed once, has not lapsed and has no children has no recorded attempts.
+    past = [
+        job.seq
+        for job in jobs
+        if job.attempt > 1 or job.last_outcome != Outcome.COMPLETE or job.keep == IN_FLOW
+    ]
     found = [row for job in jobs if job.extras for row in labels(extras_in(job.extras), job.seq)]
     if past:
         yield from ask(Statement("drop_attempts", {"jobs": json_text(past)}))
@@ -169,13 +207,5 @@ def changes_to(jobs: Iterable[Standing], now: Micros) -> Steps[Changes]:
     jobs = list(jobs)
     keyed = [job.unique_key for job in jobs if job.unique_key is not None]
     keys = (yield from load_keys(keyed, jobs)) if keyed else Keys()
-    settings = yield from load_settings({job.queue for job in jobs if job.keep is None})
+    settings = yield from load_settings({job.queue for job in jobs})
     return Changes(now, keys, settings)
-
-
-def load_settings(queues: set[str]) -> Steps[dict[str, QueueSettings]]:
-    """The settings of these queues, as far as any were put."""
-    if not queues:
-        return {}
-    rows = yield from ask(Statement("settings_of", {"queues": json_text(queues)}))
-    return {queue: msgspec.json.decode(text, type=QueueSettings) for queue, text in rows}

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
-from typing import Any
 
-from oxmill.drivers.sql.rows import (
-    extras_in,
-    json_text,
-    leased,
-    standings,
-    stored_nonce,
-)
-from oxmill.drivers.sql.steps import NOW, Many, Rows, Statement, operation
+from oxmill.drivers.sql.flow_reading import in_flows, leased_in_flows
+from oxmill.drivers.sql.flow_rows import Ripple
+from oxmill.drivers.sql.gating import GatedClaim
+from oxmill.drivers.sql.granting import grant
+from oxmill.drivers.sql.naming import through_gates
+from oxmill.drivers.sql.resuming import room_for
+from oxmill.drivers.sql.rippling import spread
+from oxmill.drivers.sql.rows import Standing, json_text, leased, standings
+from oxmill.drivers.sql.steps import NOW, Enter, Guard, Many, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
-from oxmill.drivers.sql.uniques import load_keys
+from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
 from oxmill.model.state import State
-from oxmill.model.unique import Until
 from oxmill.model.value import Micros
 from oxmill.store.admission import check_claim
 from oxmill.store.plan import Plan, Steps, ask
@@ -44,18 +42,22 @@ class SqlClaiming:
     def _claim(self, request: Claim) -> Steps[Claimed]:
         now = yield from ask(NOW)
         queues = list(dict.fromkeys(request.queues))
-        horizons = yield from self._tended(queues, now)
+        horizons = yield from self._entered(queues, now)
+        if any(each.gated for each in horizons):
+            return (yield from self._behind_gates(request, horizons, now))
         opened = [each for each in horizons if not each.closed]
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
-        yield from _grant(rows, request, now)
-        until = now + request.lease
-        return Claimed(
-            jobs=leased(rows, request.nonce),
-            now=now,
-            until=until,
-            next_due=None if len(rows) == request.limit else _next_due(opened, rows, until),
-        )
+        yield from grant(rows, request, now)
+        return (yield from in_flows(_claimed(request, opened, now, rows, [])))
+
+    def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
+        """A claim on queues of which at least one may be gated."""
+        opened = [each for each in ahead if not each.closed]
+        yield from ask(Enter([each.queue for each in opened if each.gated]))
+        names = [each.queue for each in opened]
+        rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
+        return (yield from in_flows(_claimed(request, opened, now, rows, moments)))
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -67,20 +69,26 @@ class SqlClaiming:
         now = yield from ask(NOW)
         ids = {"ids": json_text(dict.fromkeys(request.ids))}
         named = standings((yield from ask(Statement("standings_by_id", ids))))
-        horizons = yield from self._tended(list(dict.fromkeys(job.queue for job in named)), now)
+        queues = list(dict.fromkeys(job.queue for job in named))
+        horizons = yield from self._entered(queues, now)
         opened = {each.queue for each in horizons if not each.closed}
         found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
         by_id = {job.id: job for job in found}
         chosen = [
-            job.seq
+            job
             for job in (by_id[name] for name in dict.fromkeys(request.ids) if name in by_id)
             if job.state is State.WAITING
             and job.queue in opened
             and (job.attempt > 0 or job.expires_at is None or job.expires_at > now)
         ]
-        rows = yield from ask(Statement("leases_by_seq", {"seqs": json_text(chosen)}))
-        yield from _grant(rows, request, now)
-        return Claimed(jobs=leased(rows, request.nonce), now=now, until=now + request.lease)
+        seqs = json_text(job.seq for job in chosen)
+        rows = yield from ask(Statement("leases_by_seq", {"seqs": seqs}))
+        gated = {each.queue for each in horizons if each.gated}
+        if any(job.queue in gated for job in chosen):
+            rows = yield from through_gates(rows, chosen, now)
+        yield from grant(rows, request, now)
+        jobs = yield from leased_in_flows(leased(rows, request.nonce))
+        return Claimed(jobs=jobs, now=now, until=now + request.lease)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -93,14 +101,28 @@ class SqlClaiming:
         holds = yield from renewed(request, now + request.lease)
         return Renewed(holds=holds, now=now, until=now + request.lease)
 
-    def _tended(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+        """The same; nobody else decides by the gates that these queues may have."""
+        ahead = yield from look_ahead(queues, now)
+        gated = [each.queue for each in ahead if each.gated and not each.closed]
+        if gated:
+            yield from ask(Guard(gated))
+        return (yield from self._tended(queues, now, None if gated else ahead))
+
+    def _tended(
+        self, queues: list[str], now: Micros, ahead: list[Horizon] | None = None
+    ) -> Steps[list[Horizon]]:
         """What comes next in these queues, once everything due there is seen to."""
-        horizons = yield from look_ahead(queues, now)
+        horizons = ahead if ahead is not None else (yield from look_ahead(queues, now))
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
             return horizons
+        bound = self._bounds.cleanup_jobs
+        news: list[Standing | Ripple] = []
         for each in reached:
-            yield from tend(each, now, self._bounds.cleanup_jobs)
+            news += (yield from tend(each, now, bound)).news
+        if news:
+            yield from spread(Web(now), news, bound)
         return (yield from look_ahead(queues, now))
 
     def _check_lease(self, lease: Micros) -> None:
@@ -144,46 +166,24 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
     return [seq for _, _, seq in ranked]
 
 
-def _grant(rows: Rows, request: Claim | ClaimIds, now: Micros) -> Steps[None]:
-    """Put these waiting jobs under a lease."""
-    if not rows:
-        return
-    yield from ask(
-        Statement(
-            "grant",
-            {
-                "seqs": json_text(row[0] for row in rows),
-                "nonce": stored_nonce(request.nonce),
-                "worker": request.worker,
-                "now": now,
-                "lease": request.lease,
-                "until": now + request.lease,
-            },
-        )
+def _claimed(
+    request: Claim, opened: list[Horizon], now: Micros, rows: Rows, gates: list[Micros]
+) -> Claimed:
+    until = now + request.lease
+    full = len(rows) == request.limit
+    return Claimed(
+        jobs=leased(rows, request.nonce),
+        now=now,
+        until=until,
+        next_due=None if full else _next_due(opened, rows, until, gates),
     )
-    tally = Tally()
-    for queue, n in Counter([row[2] for row in rows]).items():
-        tally.move(queue, State.WAITING, State.RUNNING, n)
-    yield from tally.write()
-    if any(row[-1] is not None for row in rows):
-        yield from _free_keys(rows, now)
 
 
-def _free_keys(rows: Sequence[Sequence[Any]], now: Micros) -> Steps[None]:
-    """Keys held only until their job has started are free."""
-    started = [
-        row for row in rows if row[-1] is not None and extras_in(row[-3]).until is Until.STARTED
-    ]
-    keys = yield from load_keys(row[-1] for row in started)
-    for row in started:
-        job = keys.job(row[-1], row[1])
-        if job is not None:
-            keys.let_go(job, now)
-    yield from keys.write()
-
-
-def _next_due(opened: Sequence[Horizon], rows: Rows, until: Micros) -> Micros | None:
+def _next_due(
+    opened: Sequence[Horizon], rows: Rows, until: Micros, gates: Sequence[Micros]
+) -> Micros | None:
     moments = [moment for each in opened for moment in (each.due_at, each.lease_until)]
+    moments += gates
     if rows:
         moments.append(until)
     return min((moment for moment in moments if moment is not None), default=None)
@@ -197,21 +197,21 @@ def renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
         rows = yield from ask(Statement("standings_by_id", ids, locks=True))
     jobs = {job.id: job for job in standings(rows)}
     tally = Tally()
+    room = yield from room_for(job for job in jobs.values() if _lapsed(job))
     kept: dict[int, None] = {}
     back: list[tuple[int, int]] = []
     progress: list[tuple[bytes, int]] = []
     holds: list[Hold] = []
     for item in request.items:
         job = jobs.get(item.id)
-        lapsed = job is not None and job.state is State.WAITING and job.last_outcome == LAPSE
         if (
             job is None
             or not job.held_under(item.token)
-            or not (lapsed or job.state is State.RUNNING)
+            or not (job.state is State.RUNNING or (_lapsed(job) and room.enter(job)))
         ):
             holds.append(Hold.LOST)
             continue
-        if lapsed:
+        if job.state is not State.RUNNING:
             tally.move(job.queue, State.WAITING, State.RUNNING)
             job.state = State.RUNNING
             back.append((job.seq, job.attempt))
@@ -228,3 +228,7 @@ def renewed(request: Renew, until: Micros) -> Steps[tuple[Hold, ...]]:
         yield from ask(Many("drop_attempt", back))
     yield from tally.write()
     return tuple(holds)
+
+
+def _lapsed(job: Standing) -> bool:
+    return job.state is State.WAITING and job.last_outcome == LAPSE

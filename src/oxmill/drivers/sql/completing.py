@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.flow_rows import IN_FLOW
+from oxmill.drivers.sql.lanes import free_lanes
+from oxmill.drivers.sql.limits import frees, load_settings
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.steps import Many, Rows, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -32,9 +35,14 @@ class _Completed:
     by_queue: defaultdict[str, list[int]] = field(
         default_factory=lambda: defaultdict(lambda: [0, 0])
     )
+    stopped: dict[tuple[str, str], None] = field(default_factory=dict)
+    """Groups, with their queues, of which jobs run no longer."""
 
-    def add(self, seq: int, queue: str, keep: Micros, result: bytes | None) -> None:
+    def add(self, lease: tuple[Any, ...], keep: Micros, result: bytes | None) -> None:
         """One more."""
+        _, seq, queue, _, _, _, _, group, _ = lease
+        if group is not None:
+            self.stopped[group, queue] = None
         count = self.by_queue[queue]
         count[0] += 1
         if keep == 0:
@@ -54,6 +62,7 @@ class _Completed:
             yield from ask(Many("complete_job", self.with_result))
         if self.gone:
             yield from ask(Statement("delete_jobs", {"seqs": json_text(self.gone)}))
+        yield from free_lanes(self.stopped)
         tally = Tally()
         for queue, (n, gone) in self.by_queue.items():
             tally.add(queue, State.RUNNING, -n)
@@ -64,7 +73,11 @@ class _Completed:
 def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
     """Settle those of the items that are plain successes under a valid token; the answers by id.
     No id may come twice."""
-    asked = [item for item in items if item.outcome is Outcome.COMPLETE and item.error is None]
+    asked = [
+        item
+        for item in items
+        if item.outcome is Outcome.COMPLETE and item.error is None and item.flow is None
+    ]
     if not asked:
         return {}
     ids = json_text([item.id for item in asked])
@@ -78,14 +91,19 @@ def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settle
         lease = leases.get(item.id)
         if lease is None:
             continue
-        job_id, seq, queue, attempt, nonce, keep, labelled = lease
+        job_id, _, queue, attempt, nonce, keep, labelled, group, limits = lease
         if attempt != item.token.attempt or nonce != stored_nonce(item.token.nonce):
             continue
+        if keep == IN_FLOW:
+            continue  # somebody may wait for it
         if keep is None:
             keep = settings.get(queue, usual).keep_succeeded
         if keep == 0 and (labelled or attempt > 1):
             continue  # its fields and history must go too
-        done.add(seq, queue, keep, item.result)
-        answers[job_id] = Settled(id=job_id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue)
+        done.add(lease, keep, item.result)
+        gained = (queue,) if limits and frees(limits, group) else ()
+        answers[job_id] = Settled(
+            id=job_id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
+        )
     yield from done.write()
     return answers

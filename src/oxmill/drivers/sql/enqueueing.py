@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oxmill.drivers.sql.arriving import Row, content_of, labels_of, row_of
+from oxmill.drivers.sql.flow_intake import take_in_flow
 from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement
+from oxmill.drivers.sql.lanes import free_lanes, join_lanes
 from oxmill.drivers.sql.rows import extras_in, json_text, labels, standings
 from oxmill.drivers.sql.steps import NOW, Draw, Fresh, Many, Overtaken, Start, Statement
 from oxmill.drivers.sql.uniques import load_keys
@@ -13,7 +15,7 @@ from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.capabilities import Capability
-from oxmill.store.flow_admission import check_enqueue
+from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask
 
 
@@ -28,6 +30,9 @@ class SqlEnqueueing:
         """All jobs of the batch are stored, or none."""
         jobs = request.jobs
         check_enqueue(request, self._bounds, self._able)
+        if concerns_flows(request):
+            bound = self._bounds.cleanup_jobs
+            return Plan("enqueue", request, Start(take_in_flow, bound, request))
         return Plan("enqueue", request, Start(_take_in, None, jobs, _shortcut(jobs)))
 
 
@@ -86,6 +91,8 @@ def _store(intake: Intake) -> Steps[None]:
             yield from ask(Many("add_fields", found))
     if intake.replaced:
         yield from _replace(list(intake.replaced.values()))
+    yield from free_lanes(intake.leaving)
+    yield from join_lanes(intake.joining)
     yield from intake.keys.write()
     yield from intake.tally.write()
 

@@ -9,17 +9,26 @@ from typing import Any, Final
 import msgspec
 
 from oxmill.drivers.sql.changes import Changes, delete
+from oxmill.drivers.sql.opening import rules_ended
+from oxmill.drivers.sql.retiring import retire
+from oxmill.drivers.sql.rippling import sweep_flows
 from oxmill.drivers.sql.rows import json_text, standings
+from oxmill.drivers.sql.rulebook import key_of
 from oxmill.drivers.sql.steps import NOW, Look, Rows, Statement, operation
 from oxmill.drivers.sql.tally import Tally
-from oxmill.drivers.sql.tending import Horizon, Tended, expire, fall_due, lapse, look_ahead
+from oxmill.drivers.sql.tending import Due, Horizon, Tended, expire, fall_due, lapse, look_ahead
 from oxmill.drivers.sql.uniques import Keys
+from oxmill.drivers.sql.web import Web
+from oxmill.model.bounds import Bounds
 from oxmill.model.info import Beat, Beaten, Command, Order, Ordered, Prune, Pruned, Sweep, Swept
 from oxmill.model.settings import DAY, SECOND
 from oxmill.model.value import Micros
+from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Steps, ask
 
 KEEP_EVENTS: Final[Micros] = 30 * DAY
+KEEP_METERS: Final[Micros] = 60 * SECOND
+"""Kept for so long after they say nothing any more, should the clock be stepped back."""
 STEP_TOLERANCE: Final[Micros] = SECOND
 
 
@@ -28,9 +37,13 @@ class SqlHousekeeping:
 
     def __init__(
         self,
+        bounds: Bounds,
+        able: Capability,
         after_prune: Callable[[Any], None] | None = None,
         after_sweep: Statement | None = None,
     ) -> None:
+        self._bounds = bounds
+        self._able = able
         self._after_prune = after_prune
         """What the store does for itself, on the open connection, once rows are gone."""
         self._after_sweep = after_sweep
@@ -51,7 +64,13 @@ class SqlHousekeeping:
         yield from fall_due(due, done)
         late = yield from _gather("expired", _past(horizons, "expires_at", now), now, limit)
         yield from expire(late[:limit], now, done)
-        ended_rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        rules = yield from ask(Statement("drop_ended_rules", {"now": now}))
+        opened = yield from rules_ended(key_of(row) for row in rules)
+        web = Web(now)
+        overdue = False
+        if Capability.FLOWS in self._able:
+            overdue = yield from sweep_flows(web, done.news, limit)
+        done.ended += (job_id for job_id in web.ended if job_id not in done.ended)
         if self._after_sweep is not None:
             yield from ask(self._after_sweep)
         return Swept(
@@ -59,8 +78,8 @@ class SqlHousekeeping:
             poisoned=done.poisoned,
             due=done.due,
             expired=done.expired,
-            more=len(lapsed) > limit or len(late) > limit or done.due == limit,
-            queues=tuple(sorted({*done.gained, *(target for (target,) in ended_rules)})),
+            more=len(lapsed) > limit or len(late) > limit or done.due == limit or overdue,
+            queues=tuple(sorted({*done.gained, *web.gained, *opened})),
             ended=tuple(done.ended),
         )
 
@@ -76,12 +95,18 @@ class SqlHousekeeping:
             tally.add(job.queue, job.state, -1)
         yield from delete(gone)
         yield from tally.write()
+        retired, more = 0, False
+        if Capability.FLOWS in self._able:
+            room = request.limit - len(gone)
+            retired, more = yield from retire(Web(now), room, self._bounds.cleanup_jobs)
         yield from ask(Statement("prune_keys", {"now": now, "most": request.limit}))
+        idle = {"now": now - KEEP_METERS, "most": request.limit}
+        yield from ask(Statement("prune_meters", idle))
         old = {"before": now - KEEP_EVENTS, "most": request.limit}
         yield from ask(Statement("prune_events", old))
         if self._after_prune is not None:
             yield from ask(Look(self._after_prune))
-        return Pruned(jobs=len(gone), more=len(jobs) > request.limit)
+        return Pruned(jobs=len(gone) + retired, more=len(jobs) > request.limit or more)
 
     @operation("beat")
     def beat(self, request: Beat) -> Steps[Beaten]:
@@ -150,11 +175,12 @@ def _gather(name: str, queues: list[str], now: Micros, limit: int) -> Steps[Rows
     return sorted(found, key=itemgetter(0, 1))[: limit + 1]
 
 
-def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[tuple[str, int]]]:
-    """The due jobs of all queues, in the order of their due times, as (queue, seq)."""
-    heads: list[tuple[Micros, int, str]] = []
+def _due(queues: list[str], now: Micros, limit: int) -> Steps[list[Due]]:
+    """The due jobs of all queues, in the order of their due times."""
+    heads: list[tuple[Any, ...]] = []
     for queue in queues:
         asked = {"queue": queue, "now": now, "most": limit}
         rows = yield from ask(Statement("due", asked, locks=True))
-        heads += [(due_at, seq, queue) for due_at, seq in rows]
-    return [(queue, seq) for _, seq, queue in sorted(heads)[:limit]]
+        heads += [(*row, queue) for row in rows]
+    earliest = sorted(heads, key=itemgetter(0, 1))[:limit]
+    return [(queue, seq, priority, group) for _, seq, priority, group, queue in earliest]

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.changes import load_settings
+from oxmill.drivers.sql.explaining import with_gates
+from oxmill.drivers.sql.flow_reading import list_flows, told_in_flows
+from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.searching import BEGINNING, page_of
 from oxmill.drivers.sql.steps import NOW, Rows, Statement, operation
-from oxmill.errors import NotSupported
 from oxmill.model.bounds import Bounds
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
@@ -26,20 +27,23 @@ from oxmill.model.info import (
 )
 from oxmill.model.job import Attempt, Job
 from oxmill.model.query import Find, Get, Page
-from oxmill.model.rule import Rule
+from oxmill.model.rule import Rule, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_find
+from oxmill.store.admission import check_find, need
+from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_list_flows
 from oxmill.store.plan import Plan, Steps, ask
 
 
 class SqlInspecting:
     """Reads, each on one snapshot."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
+        self._able = able
 
     @operation("get", writes=False)
     def get(self, request: Get) -> Steps[tuple[Job, ...]]:
@@ -49,7 +53,8 @@ class SqlInspecting:
         past: dict[int, list[Attempt]] = {}
         for row in (yield from ask(Statement("attempts_of", {"jobs": seqs}))):
             past.setdefault(row[0], []).append(attempt_of(row))
-        return tuple([_with_history(row, past.get(row[0], [])) for row in rows])
+        jobs = [_with_history(row, past.get(row[0], [])) for row in rows]
+        return (yield from told_in_flows(jobs, whole=True))
 
     def find(self, request: Find) -> Plan[Page]:
         """A keyset page of matching jobs, newest arrival first."""
@@ -63,9 +68,8 @@ class SqlInspecting:
         below = BEGINNING if below is None else min(below, BEGINNING)
         seqs, after = yield from page_of(request.filter, below, limit)
         rows = yield from ask(Statement("jobs_by_seq", {"seqs": json_text(seqs)}))
-        return Page(
-            jobs=tuple([job_of(row) for row in rows]), next=None if after is None else str(after)
-        )
+        jobs = yield from told_in_flows([job_of(row) for row in rows], whole=False)
+        return Page(jobs=jobs, next=None if after is None else str(after))
 
     @operation("queues", writes=False)
     def queues(self, request: ListQueues) -> Steps[Queues]:
@@ -77,7 +81,7 @@ class SqlInspecting:
         names = set(request.queues) or {
             *(queue for queue, *_ in tallies),
             *settings,
-            *(rule.target for rule in rules),
+            *(rule.target for rule in rules if rule.scope is Scope.QUEUE),
         }
         asked = {"queues": json_text(sorted(names))}
         heads: dict[str, Micros | None] = dict((yield from ask(Statement("heads_of", asked))))
@@ -92,11 +96,20 @@ class SqlInspecting:
             )
             for name in sorted(names)
         }
-        return Queues(items=tuple(_counted(infos, tallies)), now=now)
+        items = _counted(infos, tallies)
+        if not request.groups:
+            return Queues(items=tuple(items), now=now)
+        return (yield from with_gates(items, request.groups, now))
 
-    def flows(self, request: ListFlows) -> Plan[Flows]:  # noqa: ARG002
+    def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
-        raise NotSupported("this store does not support flows yet; see the capability table")
+        need(self._able, Capability.FLOWS, "flows")
+        check_list_flows(request)
+        return self._flows(request)
+
+    @operation("flows", writes=False)
+    def _flows(self, request: ListFlows) -> Steps[Flows]:
+        return (yield from list_flows(self._bounds, request))
 
     @operation("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002 - it asks for all
@@ -156,7 +169,9 @@ def _open_rules(rules: list[Rule], queue: str, now: Micros) -> tuple[Rule, ...]:
         [
             rule
             for rule in rules
-            if rule.target == queue and (rule.expires_at is None or rule.expires_at > now)
+            if rule.scope is Scope.QUEUE
+            and rule.target == queue
+            and (rule.expires_at is None or rule.expires_at > now)
         ]
     )
 

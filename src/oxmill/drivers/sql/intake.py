@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oxmill.drivers.sql.arriving import due_of
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.rows import Standing, extras_of
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Holding, Keys
@@ -48,6 +49,7 @@ def standing_of(job: NewJob, seq: int, now: Micros) -> Standing:
         keep=job.keep,
         unique_key=None if job.unique is None else job.unique.key,
         extras=extras_of(job),
+        group=job.group,
     )
 
 
@@ -75,6 +77,10 @@ class Intake:
     tally: Tally = field(default_factory=Tally)
     created: list[tuple[NewJob, Standing]] = field(default_factory=list)
     replaced: dict[int, Replacement] = field(default_factory=dict)
+    joining: list[tuple[str | None, str, int, int]] = field(default_factory=list)
+    """Group, queue, priority and place of jobs that wait in line, one after the other."""
+    leaving: list[tuple[str, str]] = field(default_factory=list)
+    """Group and queue of jobs that had other content before."""
 
     def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
         """One answer per job; if any is refused nothing may be written."""
@@ -106,7 +112,7 @@ class Intake:
             return Enqueued(id=holding.holder, verdict=Verdict.CONFLICT, state=state)
         if unique.on_conflict is OnConflict.SKIP or holder is None or holder.state in TERMINAL:
             return Enqueued(id=holding.holder, verdict=Verdict.DUPLICATE, state=state)
-        if holder.state not in IDLE:
+        if holder.state not in IDLE or holder.keep == IN_FLOW:
             return self._follow(job, unique, holding)
         if unique.on_conflict is OnConflict.RERUN:
             return _answer(holder, Verdict.DUPLICATE)
@@ -137,11 +143,14 @@ class Intake:
         self.created.append((job, created))
         self.jobs[job.id] = self.keys.jobs[job.id] = created
         self.contents[job.id] = (job.queue, job.task, job.payload)
+        self._join(created)
         return created
 
     def _replace(self, there: Standing, job: NewJob) -> None:
         """The job takes over everything but identity and arrival."""
         new = standing_of(job, there.seq, self.now)
+        if there.group is not None:
+            self.leaving.append((there.group, there.queue))
         queue, state = there.queue, there.state
         there.state = State.HELD if state is State.HELD else new.state
         stays = state is State.WAITING and queue == new.queue
@@ -157,8 +166,14 @@ class Intake:
         self.tally.add(new.queue, there.state, 1)
         there.queue, there.priority, there.due_at = new.queue, new.priority, new.due_at
         there.expires_at, there.keep, there.extras = new.expires_at, new.keep, new.extras
+        there.group = new.group
         there.max_attempts, there.crash_limit = new.max_attempts, new.crash_limit
         self.contents[there.id] = (job.queue, job.task, job.payload)
+        self._join(there)
+
+    def _join(self, job: Standing) -> None:
+        if job.group is not None and job.state is State.WAITING:
+            self.joining.append((job.group, job.queue, job.priority, job.place))
 
 
 def _answer(job: Standing, verdict: Verdict) -> Enqueued:

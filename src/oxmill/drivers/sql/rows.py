@@ -33,6 +33,8 @@ class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     until: Until = Until.FINISHED
     within: Micros | None = None
+    flow: str | None = None
+    parent: str | None = None
 
 
 _PLAIN: Final = Extras()
@@ -46,6 +48,7 @@ def extras_of(job: NewJob) -> str | None:
         job.content_type == JSON
         and job.timeout is None
         and job.unique is None
+        and job.flow is None
         and not (job.headers or job.fields or job.tags)
     ):
         return None
@@ -58,6 +61,8 @@ def extras_of(job: NewJob) -> str | None:
         tags=job.tags,
         until=Until.FINISHED if unique is None else unique.until,
         within=None if unique is None else unique.within,
+        flow=job.flow,
+        parent=job.parent,
     )
     return None if extras == _PLAIN else _encode(extras).decode()
 
@@ -78,6 +83,11 @@ def labels(extras: Extras, seq: int) -> list[tuple[str, str | int, int]]:
         (name, value, seq) for name, value in extras.fields.items()
     ]
     return found + [(TAG, tag, seq) for tag in extras.tags]
+
+
+def in_flow(text: str | None, flow: str) -> str:
+    """What is unusual about a stored job, and that it belongs to this flow."""
+    return _encode(msgspec.structs.replace(extras_in(text), flow=flow)).decode()
 
 
 def stored_nonce(nonce: int) -> int:
@@ -144,6 +154,7 @@ class Standing:
     keep: Micros | None
     unique_key: str | None
     extras: str | None
+    group: str | None
     ended_at: Micros | None = None
     prune_at: Micros | None = None
     error: str | None = None
@@ -222,8 +233,8 @@ def _leased(row: Sequence[Any], nonce: int) -> LeasedJob:
         timeout=extras.timeout,
         group=group,
         headers=dict(extras.headers),
-        flow=None,
-        parent=None,
+        flow=extras.flow,
+        parent=extras.parent,
         progress=progress,
         unique=unique_key,
     )
@@ -269,6 +280,8 @@ def job_of(row: Sequence[Any], history: Sequence[Attempt] = ()) -> Job:
         headers=dict(extras.headers),
         fields=dict(extras.fields),
         tags=extras.tags,
+        flow=extras.flow,
+        parent=extras.parent,
         cancel_requested=bool(cancel_requested),
         error=failure_in(error),
         history=tuple(history),

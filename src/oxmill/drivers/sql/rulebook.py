@@ -23,6 +23,12 @@ def rule_of(row: Sequence[Any]) -> Rule:
     )
 
 
+def key_of(row: Sequence[Any]) -> RuleKey:
+    """The name of a rule, from its target, scope and kind."""
+    target, scope, kind = row
+    return RuleKey(kind=RuleKind(kind), target=target, scope=Scope(scope))
+
+
 def row_of(rule: Rule) -> tuple[Any, ...]:
     """A rule as it is stored, in the order of `put_rule`."""
     return (

@@ -79,17 +79,26 @@ def matching(
     """The first `limit` matching jobs in these states, in order of arrival. `extra` are further
     conditions of `match`."""
     allowed = [state for state in State if state in states & frozenset(wanted.states or State)]
-    if not allowed or wanted.flow is not None:
+    if not allowed:
         return []
     asked = conditions(wanted) | {"states": json_text(allowed), "most": limit} | extra
     label = _label(wanted)
-    if wanted.ids:
+    if wanted.flow is not None:
+        asked["seqs"] = json_text((yield from _of_flow(wanted.flow, wanted.ids)))
+    elif wanted.ids:
         asked["ids"] = json_text(dict.fromkeys(wanted.ids))
     elif label is not None:
         asked["field_name"], asked["field_value"] = label[0], _json(label[1])
     else:
         asked |= yield from _by_state(wanted, allowed)
     return standings((yield from ask(Statement("match", asked, locks=locks))))
+
+
+def _of_flow(flow: str, ids: tuple[str, ...]) -> Steps[list[int]]:
+    """The jobs of a flow, or those of them that are named."""
+    rows = yield from ask(Statement("members_of_flow", {"flow": flow}))
+    named = frozenset(ids)
+    return [seq for seq, job_id in rows if not named or job_id in named]
 
 
 def _by_state(wanted: Filter, states: list[State]) -> Steps[dict[str, Any]]:
@@ -111,9 +120,7 @@ def _by_state(wanted: Filter, states: list[State]) -> Steps[dict[str, Any]]:
 def page_of(wanted: Filter, below: int, limit: int) -> Steps[tuple[list[int], int | None]]:
     """The seqs of the next matching jobs below a seq, newest first; and from where to go on, or
     `None` at the end."""
-    if wanted.flow is not None:
-        return [], None
-    if wanted.ids or (yield from _few(wanted)):
+    if wanted.ids or wanted.flow is not None or (yield from _few(wanted)):
         found = yield from matching(wanted, frozenset(State), -1, {"now": 0})
         seqs = [job.seq for job in reversed(found) if job.seq < below]
         return seqs[:limit], seqs[limit - 1] if len(seqs) > limit else None

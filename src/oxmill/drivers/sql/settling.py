@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.completing import complete
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
+from oxmill.drivers.sql.stepping import InFlows, Step
 from oxmill.drivers.sql.steps import NOW, Statement, operation
 from oxmill.drivers.sql.tending import LAPSE
 from oxmill.model.bounds import Bounds
@@ -14,8 +17,9 @@ from oxmill.model.job import Reason
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_settlements, clip, need, storable
+from oxmill.store.admission import check_settlements, clip, storable
 from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_steps
 from oxmill.store.plan import Plan, Steps, ask
 
 
@@ -29,57 +33,93 @@ class SqlSettling:
     def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone."""
         check_settlements(request.items, self._bounds)
-        if any(item.flow is not None for item in request.items):
-            need(self._able, Capability.FLOWS, "flows")
+        check_steps(request.items, self._bounds, self._able)
         return self._settle(request)
 
     @operation("settle")
     def _settle(self, request: Settle) -> Steps[tuple[Settled, ...]]:
         now = yield from ask(NOW)
         answers: list[Settled] = []
+        flows = InFlows()
         for items in rounds(request.items):
-            answers += yield from self._settle_round(items, now)
-        return tuple(answers)
+            answers += yield from self._settle_round(items, now, flows)
+        return (yield from flows.told(answers, self._bounds.cleanup_jobs))
 
-    def _settle_round(self, items: list[Settlement], now: Micros) -> Steps[list[Settled]]:
+    def _settle_round(
+        self, items: list[Settlement], now: Micros, flows: InFlows
+    ) -> Steps[list[Settled]]:
         answers = yield from complete(items, now)
         rest = [item for item in items if item.id not in answers]
         if rest:
-            answers |= yield from self._judge_all(rest, now)
+            answers |= yield from self.judge_all(rest, now, flows)
         return [answers[item.id] for item in items]
 
-    def _judge_all(self, items: list[Settlement], now: Micros) -> Steps[dict[str, Settled]]:
+    def judge_all(
+        self, items: list[Settlement], now: Micros, flows: InFlows
+    ) -> Steps[dict[str, Settled]]:
+        """Settle the long way; what that sets off in flows is gathered there."""
         ids = json_text(item.id for item in items)
         rows = yield from ask(Statement("standings_by_id", {"ids": ids}, locks=True))
         jobs = {job.id: job for job in standings(rows)}
         changes = yield from changes_to(jobs.values(), now)
-        answers = {item.id: self._judge(changes, jobs.get(item.id), item) for item in items}
+        stepping: list[Step] = []
+        answers = {
+            item.id: self._judge(changes, jobs.get(item.id), item, stepping) for item in items
+        }
         yield from changes.write()
+        yield from flows.gather(now, changes.news, stepping)
+        for job, _, _ in stepping:
+            answers[job.id] = msgspec.structs.replace(answers[job.id], state=job.state)
         return answers
 
-    def _judge(self, changes: Changes, job: Standing | None, item: Settlement) -> Settled:
+    def _judge(
+        self, changes: Changes, job: Standing | None, item: Settlement, stepping: list[Step]
+    ) -> Settled:
         if job is None:
             return Settled(id=item.id, ruling=Ruling.GONE, state=None)
         ruling = Ruling.LOST
+        gained: tuple[str, ...] = ()
         if job.held_under(item.token):
             if job.state is State.RUNNING or (
                 job.state is State.WAITING and job.last_outcome == LAPSE
             ):
-                self._apply(changes, job, item)
+                changes.heirs.clear()
+                if not self._apply(changes, job, item) and item.flow is not None:
+                    stepping.append((job, item, item.flow))
+                room = [job.queue] if changes.gates.makes_room(job) else []
+                gained = tuple(dict.fromkeys([*changes.heirs, *room]))
                 ruling = Ruling.WON
             elif job.last_outcome == item.outcome:
                 ruling = Ruling.WON
-        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue)
+        return Settled(id=item.id, ruling=ruling, state=job.state, queue=job.queue, gained=gained)
 
-    def _apply(self, changes: Changes, job: Standing, item: Settlement) -> None:
+    def _apply(self, changes: Changes, job: Standing, item: Settlement) -> bool:
+        """The lease ends. False if the job is still to do something to its flow."""
         error = clip(item.error, self._bounds.error_bytes)
         reason = storable(item.reason, self._bounds.error_bytes)
         changes.finish_attempt(job, item.outcome.value, error)
         job.error = failure_text(error)
         if item.outcome in (Outcome.RETRY, Outcome.FAIL):
             job.failures += 1
+        if item.outcome is Outcome.RELEASE and item.closes is not None:
+            changes.gates.close(job, item.closes, changes.now + item.delay)
+        goes_on = item.flow is not None and item.flow.resume is not None
+        if item.flow is not None and not (goes_on and job.cancel_requested):
+            return False
+        self._move_on(changes, job, item, reason, goes_on=goes_on)
+        return True
+
+    def _move_on(
+        self,
+        changes: Changes,
+        job: Standing,
+        item: Settlement,
+        reason: str | None,
+        *,
+        goes_on: bool,
+    ) -> None:
         match item.outcome:
-            case Outcome.COMPLETE:
+            case Outcome.COMPLETE if not goes_on:
                 job.result = item.result
                 changes.end(job, State.SUCCEEDED, None)
             case Outcome.FAIL:
@@ -91,7 +131,7 @@ class SqlSettling:
             case Outcome.RETRY if job.failures >= job.max_attempts:
                 changes.end(job, State.FAILED, Reason.EXHAUSTED)
             case Outcome.RETRY | Outcome.SNOOZE:
-                changes.line_up(job, changes.now + item.delay)
+                changes.try_again(job, changes.now + item.delay)
             case Outcome.RELEASE:
                 changes.move(job, State.WAITING)
 

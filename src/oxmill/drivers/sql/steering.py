@@ -7,16 +7,24 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.changes import Changes
+from oxmill.drivers.sql.flow_rows import IN_FLOW
+from oxmill.drivers.sql.lanes import join_lanes
+from oxmill.drivers.sql.limits import limits_of
+from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
+from oxmill.drivers.sql.retiring import forget
+from oxmill.drivers.sql.reviving import fresh, hold_again
+from oxmill.drivers.sql.rippling import ripple
 from oxmill.drivers.sql.rows import Standing, extras_in, json_text
 from oxmill.drivers.sql.rulebook import named, row_of, rule_of
 from oxmill.drivers.sql.searching import matching
-from oxmill.drivers.sql.steps import NOW, Draw, Many, Statement, operation
+from oxmill.drivers.sql.steps import NOW, Draw, Guard, Many, Statement, operation
 from oxmill.drivers.sql.uniques import Holding, Keys
+from oxmill.drivers.sql.web import Web
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
-from oxmill.model.rule import PutRules, Rule, RuleKind, RulesPut
+from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
 from oxmill.model.settings import PutSettings
 from oxmill.model.state import IDLE, State
 from oxmill.model.value import Micros
@@ -40,12 +48,14 @@ class SqlSteering:
         self._able = able
 
     def put_rules(self, request: PutRules) -> Plan[RulesPut]:
-        """Once this returns, no claim that starts later gives a job of a closed queue."""
+        """Once this returns, no claim that starts later gives a job that a rule keeps back."""
         check_rules(request, self._bounds, self._able)
         return self._put_rules(request)
 
     @operation("put_rules")
     def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
+        if any(key.scope is not Scope.QUEUE for key in _touched(request)):
+            yield from ask(Guard(None))
         now = yield from ask(NOW)
         changes = Changes(now, Keys(), {})
         changed = 0
@@ -53,13 +63,15 @@ class SqlSteering:
             author = rule.author or request.author
             new = msgspec.structs.replace(rule, author=author, set_at=now)
             changed += yield from _set_rule(changes, new)
-        opened: list[str] = []
+        lifted: list[RuleKey] = []
         for key in request.lift:
             if (yield from ask(Statement("lift_rule", named(key)))):
-                changes.tell(_LIFTING[key.kind], key.target, author=request.author)
-                opened.append(key.target)
+                changes.tell(_LIFTING[key.kind], key.title, author=request.author)
+                lifted.append(key)
+        opened = yield from rules_ended(lifted)
+        yield from look_again(rule.key for rule in request.set)
         yield from changes.write()
-        return RulesPut(changed=changed + len(opened), queues=tuple(dict.fromkeys(opened)))
+        return RulesPut(changed=changed + len(lifted), queues=tuple(opened))
 
     def put_settings(self, request: PutSettings) -> Plan[None]:
         """Holds for every settlement and claim that starts later."""
@@ -68,17 +80,22 @@ class SqlSteering:
 
     @operation("put_settings")
     def _put_settings(self, request: PutSettings) -> Steps[None]:
+        yield from ask(Guard([request.queue]))
         changes = Changes((yield from ask(NOW)), Keys(), {})
         text = msgspec.json.encode(request.settings).decode()
-        yield from ask(Statement("put_settings", {"queue": request.queue, "settings": text}))
-        changes.tell("settings", request.queue, author=request.author)
+        put = {"queue": request.queue, "settings": text, "limits": limits_of(request.settings)}
+        yield from ask(Statement("put_settings", put))
+        yield from open_queue(request.queue)
+        detail = request.settings.summary
+        changes.tell("settings", request.queue, author=request.author, detail=detail)
         yield from changes.write()
 
     @operation("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
         """Idle jobs end as cancelled at once; running ones are asked to stop."""
         found, more = yield from _candidates(request, _STOPPABLE, {"unasked": 1})
-        changes = yield from changes_to(found, (yield from ask(NOW)))
+        web = Web((yield from ask(NOW)))
+        changes = yield from web.begin(found)
         reason = request.reason or Reason.CANCELLED
         asked = [job for job in found if job.state is State.RUNNING]
         ended = [job for job in found if job.state is not State.RUNNING]
@@ -88,8 +105,9 @@ class SqlSteering:
             seqs = json_text(job.seq for job in asked)
             yield from ask(Statement("ask_to_stop", {"seqs": seqs, "reason": str(reason)}))
         _tell(changes, "cancel", request.author, len(found))
-        yield from changes.write()
-        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=tuple(changes.gained))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues)
 
     @operation("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
@@ -97,17 +115,29 @@ class SqlSteering:
         now = yield from ask(NOW)
         extra = {"key_free": 1, "now": now}
         found, more = yield from _candidates(request, _REDRIVABLE, extra)
-        changes = yield from changes_to(found, now)
+        web = Web(now)
+        changes = yield from web.begin(found)
         driven = [job for job in found if _takes_key(changes.keys, job, now)]
         if driven:
             places = yield from ask(Draw(len(driven)))
             rows = [(now, place, job.seq) for place, job in zip(places, driven, strict=True)]
             yield from ask(Many("redrive_job", rows))
-        for job in driven:
-            changes.tally.move(job.queue, job.state, State.WAITING)
+            for job, place in zip(driven, places, strict=True):
+                changes.tally.move(job.queue, job.state, State.WAITING)
+                fresh(job, place, now)
+        members = [job for job in driven if job.keep == IN_FLOW]
+        if members:
+            yield from web.know(members)
+            yield from hold_again(web, [(job, web.nodes[job.id]) for job in members])
+        yield from join_lanes(
+            (job.group, job.queue, job.priority, job.place)
+            for job in driven
+            if job.state is State.WAITING
+        )
         _tell(changes, "redrive", request.author, len(driven))
-        yield from changes.write()
-        queues = tuple(dict.fromkeys(job.queue for job in driven))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        waiting = [job.queue for job in driven if job.state is State.WAITING]
+        queues = tuple(dict.fromkeys((*waiting, *sorted(web.gained))))
         return Steered(ids=_ids(driven), more=more, queues=queues)
 
     def edit(self, request: Edit) -> Plan[Steered]:
@@ -131,12 +161,19 @@ class SqlSteering:
     def purge(self, request: Purge) -> Steps[Steered]:
         """Matching jobs that are not running are gone."""
         found, more = yield from _candidates(request, _PURGEABLE, {})
-        changes = yield from changes_to(found, (yield from ask(NOW)))
+        web = Web((yield from ask(NOW)))
+        changes = yield from web.begin(found)
+        yield from forget(web, changes, found)
         for job in found:
             changes.purge(job)
         _tell(changes, "purge", request.author, len(found))
-        yield from changes.write()
-        return Steered(ids=_ids(found), more=more, queues=tuple(changes.gained))
+        yield from ripple(web, self._bounds.cleanup_jobs)
+        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        return Steered(ids=_ids(found), more=more, queues=queues)
+
+
+def _touched(request: PutRules) -> list[RuleKey]:
+    return [*(rule.key for rule in request.set), *request.lift]
 
 
 def _set_rule(changes: Changes, new: Rule) -> Steps[int]:
@@ -145,7 +182,7 @@ def _set_rule(changes: Changes, new: Rule) -> Steps[int]:
     if rows and msgspec.structs.replace(rule_of(rows[0]), set_at=new.set_at) == new:
         return 0
     yield from ask(Many("put_rule", [row_of(new)]))
-    changes.tell(_SETTING[new.kind], new.target, author=new.author, detail=new.reason)
+    changes.tell(_SETTING[new.kind], new.key.title, author=new.author, detail=new.summary)
     return 1
 
 
@@ -185,6 +222,7 @@ def _takes_key(keys: Keys, job: Standing, now: Micros) -> bool:
 
 def _edit_one(changes: Changes, job: Standing, request: Edit) -> None:
     now = changes.now
+    changes.gates.leave(job)
     moved = request.queue is not None and request.queue != job.queue
     if request.priority is not None:
         job.priority = request.priority

@@ -71,6 +71,25 @@ class Many(Step[int]):
         self.rows = rows
 
 
+class Guard(Step[None]):
+    """Keep others from deciding by the gates of these queues before the operation is done; or, without
+    queues, from deciding by rules on anything but queues. Where there is one writer, nobody does."""
+
+    __slots__ = ("queues",)
+
+    def __init__(self, queues: Sequence[str] | None) -> None:
+        self.queues = queues
+
+
+class Enter(Step[None]):
+    """Guard the gates of these queues for a claim, and take in what has happened to their lanes."""
+
+    __slots__ = ("queues",)
+
+    def __init__(self, queues: Sequence[str]) -> None:
+        self.queues = queues
+
+
 class Fresh(Step[tuple[Enqueued, ...] | None]):
     """Store new jobs of which none has a unique key: the usual case, by the shortest way the store
     has. If the id of any of them is taken nothing is stored, and the reply is `None`."""

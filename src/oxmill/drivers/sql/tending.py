@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oxmill.drivers.sql.changes import Changes, changes_to
+from oxmill.drivers.sql.flow_rows import Ripple
+from oxmill.drivers.sql.lanes import join_lanes
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement
 from oxmill.drivers.sql.tally import Tally
@@ -16,6 +18,9 @@ from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
 LAPSE: Final = "lapse"
+
+Due = tuple[str, int, int, str | None]
+"""Queue, seq, priority and group of a job that is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Horizon:
     due_at: Micros | None
     lease_until: Micros | None
     expires_at: Micros | None
+    gated: bool
+    """Whether it may have lanes, limits or rules that a plain claim does not look at."""
 
     def reached(self, now: Micros) -> bool:
         """Whether there is something to tend to."""
@@ -47,14 +54,16 @@ class Tended:
     ended: list[str] = field(default_factory=list)
     gained: dict[str, None] = field(default_factory=dict)
     """Queues that have gained waiting jobs."""
+    news: list[Standing | Ripple] = field(default_factory=list)
+    """What it has set off in flows."""
 
 
 def look_ahead(queues: list[str], now: Micros) -> Steps[list[Horizon]]:
     """What comes next in these queues, in the order asked."""
     rows = yield from ask(Statement("horizon", {"queues": json_text(queues), "now": now}))
     return [
-        Horizon(queue, bool(closed), bool(waiting), *moments)
-        for queue, closed, waiting, *moments in rows
+        Horizon(queue, bool(closed), bool(waiting), due_at, lease_until, expires_at, bool(gated))
+        for queue, closed, waiting, due_at, lease_until, expires_at, gated in rows
     ]
 
 
@@ -69,7 +78,7 @@ def tend(horizon: Horizon, now: Micros, limit: int) -> Steps[Tended]:
         yield from lapse(rows, now, done)
     if horizon.due_at is not None and horizon.due_at <= now:
         rows = yield from ask(Statement("due", asked, locks=True))
-        yield from fall_due([(queue, seq) for _, seq in rows], done)
+        yield from fall_due([(queue, *row[1:]) for row in rows], done)
     if horizon.expires_at is not None and horizon.expires_at <= now:
         rows = yield from ask(Statement("expired", asked, locks=True))
         yield from expire(rows, now, done)
@@ -90,6 +99,8 @@ def lapse(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
             done.gained[job.queue] = None
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news
+    done.gained.update(changes.gates.opened)
 
 
 def _lapse_one(changes: Changes, job: Standing) -> None:
@@ -105,15 +116,19 @@ def _lapse_one(changes: Changes, job: Standing) -> None:
         changes.move(job, State.WAITING)
 
 
-def fall_due(jobs: list[tuple[str, int]], done: Tended) -> Steps[None]:
-    """These (queue, seq) join the end of the line, in this order."""
+def fall_due(jobs: list[Due], done: Tended) -> Steps[None]:
+    """These jobs join the end of the line, in this order."""
     if not jobs:
         return
     tally = Tally()
     places = yield from ask(Draw(len(jobs)))
-    joining = [(place, seq) for place, (_, seq) in zip(places, jobs, strict=True)]
+    joining = [(place, job[1]) for place, job in zip(places, jobs, strict=True)]
     yield from ask(Many("join_line", joining))
-    for queue, _ in jobs:
+    yield from join_lanes(
+        (group, queue, priority, place)
+        for place, (queue, _, priority, group) in zip(places, jobs, strict=True)
+    )
+    for queue, *_ in jobs:
         tally.move(queue, State.SCHEDULED, State.WAITING)
         done.gained[queue] = None
     done.due += len(jobs)
@@ -130,3 +145,4 @@ def expire(rows: Rows, now: Micros, done: Tended) -> Steps[None]:
         done.ended.append(job.id)
     yield from changes.write()
     done.gained.update(changes.gained)
+    done.news += changes.news

@@ -47,7 +47,8 @@ def open_sqlite(
     """
     place = Place(_absolute(path), mode)
     able = Capability.VIRTUAL_TIME | Capability.MANY_PROCESSES
-    able |= Capability.SQL | Capability.CALLER_TRANSACTION
+    able |= Capability.SQL | Capability.CALLER_TRANSACTION | Capability.FLOWS
+    able |= Capability.GROUPS | Capability.LIMITS | Capability.SCOPED_RULES
     if mode != "volatile":
         able |= Capability.DURABLE
     if doorbell:
@@ -63,8 +64,8 @@ def open_sqlite(
         settling=SqlSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
-        inspecting=SqlInspecting(bounds),
-        housekeeping=SqlHousekeeping(give_back_pages),
+        inspecting=SqlInspecting(bounds, able),
+        housekeeping=SqlHousekeeping(bounds, able, give_back_pages),
         transport=transport,
         doorbell=SqliteDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,

@@ -13,7 +13,9 @@ from typing import Any, TypeVar, cast
 from oxmill.drivers.sql.arriving import arrivals, labels_of
 from oxmill.drivers.sql.steps import (
     Draw,
+    Enter,
     Fresh,
+    Guard,
     Look,
     Many,
     Now,
@@ -34,6 +36,7 @@ _SEQ = ("", "seq")
 _INSERT = positional_text("insert_job")
 _UNDO = positional_text("undo_drawn")
 _LABEL = positional_text("add_fields")
+_LANE = positional_text("join_lanes")
 
 
 class Session:
@@ -136,6 +139,8 @@ class Session:
                 reply = self._follow(step.start())
             case Together():
                 reply = tuple([self._reply(each) for each in step.steps])
+            case Guard() | Enter():
+                pass  # there is one writer
             case Look():
                 reply = step.act(self.connection)
             case _:
@@ -162,6 +167,8 @@ class Session:
             return None
         if new.labelled and (found := labels_of(new.rows)):
             self._run(_LABEL, found)
+        if new.lanes:
+            self._run(_LANE, new.lanes)
         self._add(new.counts)
         return new.answers
 

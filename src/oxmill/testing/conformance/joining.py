@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -74,10 +74,13 @@ async def come_to(world: World, job_id: str, how: str) -> None:
 @pytest.mark.parametrize("join", joins(), ids=lambda j: f"{j.policy}-{j.on_failure}")
 async def test_a_join_is_over_when_its_rule_says_so(world: World, join: Join, how: str) -> None:
     """Three jobs end one after the other: one good, one as given, one good."""
-    expiry = {"expires_in": world.span(30)} if how == "expired" else {}
-    traits = {"max_attempts": 1, "crash_limit": 1}
-    await start(world, "a", node("b", **traits, **expiry), "c", node("d", *UPSTREAMS, join=join))
+    traits: dict[str, Any] = {"max_attempts": 1, "crash_limit": 1}
+    if how == "expired":
+        traits["expires_in"] = world.span(30)
+    await start(world, "a", node("b", **traits), "c", node("d", *UPSTREAMS, join=join))
     good = bad = 0
+    expected = Turnout.WAIT
+    found: dict[str, tuple[State, str | None] | None] = {}
     for job_id, end_ in zip(UPSTREAMS, ("succeeds", how, "succeeds"), strict=True):
         await come_to(world, job_id, end_)
         good += end_ == "succeeds"

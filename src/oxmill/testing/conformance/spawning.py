@@ -329,6 +329,18 @@ async def test_a_job_held_for_its_children_counts_as_started(world: World) -> No
     assert await ready(world) == ["p2"]
 
 
+async def test_a_purged_parent_gives_its_key_back(world: World) -> None:
+    world.require(Capability.FLOWS)
+    key = UniqueKey(key="k")
+    await world.enqueue(new_job("p", unique=key))
+    await done(world, "p", flow=FlowStep(spawn=(new_job("c"),), resume="go"))
+
+    await world.do(Purge(filter=by_id("p")))
+
+    (answer,) = await world.enqueue(new_job("p2", unique=key))
+    assert (answer.id, answer.state) == ("p2", State.WAITING)
+
+
 async def test_a_taken_id_of_another_flow_counts_as_failed(world: World) -> None:
     world.require(Capability.FLOWS)
     await world.enqueue("c1")

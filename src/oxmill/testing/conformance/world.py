@@ -171,19 +171,21 @@ FLOW = "f"
 
 def node(job_id: str, *after: str, **options: Any) -> NewJob:
     """A job of the flow that is after these; the rest is ordinary."""
-    return new_job(job_id, **({"flow": FLOW, "after": after} | options))
+    ordinary: dict[str, Any] = {"flow": FLOW, "after": after}
+    return new_job(job_id, **(ordinary | options))
 
 
 def flow(flow_id: str = FLOW, **options: Any) -> NewFlow:
     """A flow with this id; what matters to the test is given."""
-    return NewFlow(**({"name": "import"} | options), id=flow_id)
+    ordinary: dict[str, Any] = {"name": "import"}
+    return NewFlow(**(ordinary | options), id=flow_id)
 
 
 async def start(world: World, *jobs: NewJob | str, **options: Any) -> tuple[Enqueued, ...]:
     """Enqueue one batch of the flow; a mere id stands for an ordinary node."""
     world.require(Capability.FLOWS)
     batch = tuple(node(job) if isinstance(job, str) else job for job in jobs)
-    request = {"flow": flow()} | options
+    request: dict[str, Any] = {"flow": flow(), **options}
     answers: tuple[Enqueued, ...] = await world.do(Enqueue(jobs=batch, **request))
     return answers
 

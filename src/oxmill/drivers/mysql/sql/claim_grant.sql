@@ -11,5 +11,6 @@ UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     lease = :lease,
     lease_until = @oxmill_now + :lease,
     reason = NULL,
+    aside = NULL,
     last_outcome = NULL
 WHERE seq IN (?);

@@ -1,5 +1,5 @@
--- What comes next in one queue: whether it is closed, and the earliest moment at which a job falls
--- due, a lease ends or a job expires. Each is the first entry of an index.
+-- What comes next in one queue: whether it is closed, the earliest moment at which a job falls due, a
+-- lease ends or a job expires, and whether it may be gated. Each is the first entry of an index.
 -- Parameters: queue; place, which of the queues asked for it is.
 SELECT
     EXISTS (
@@ -24,5 +24,31 @@ SELECT
         SELECT e.expiry FROM oxmill_jobs AS e FORCE INDEX (oxmill_jobs_expiry)
         WHERE e.queue = :queue
         ORDER BY e.expiry LIMIT 1
+    ),
+    EXISTS (
+        SELECT 1 FROM oxmill_lanes AS l FORCE INDEX (oxmill_lanes_next)
+        WHERE l.queue = :queue AND l.group_name <> ''
     )
-INTO @oxmill_closed_:place, @oxmill_due_:place, @oxmill_lease_:place, @oxmill_expiry_:place;
+    OR EXISTS (
+        SELECT 1 FROM oxmill_lane_news AS n FORCE INDEX (oxmill_lane_news_of)
+        WHERE n.queue = :queue
+    )
+    OR EXISTS (SELECT 1 FROM oxmill_queue_settings AS s WHERE s.queue = :queue AND s.limits > 0)
+    OR EXISTS (
+        SELECT 1 FROM oxmill_asides AS a FORCE INDEX (oxmill_asides_open) WHERE a.queue = :queue
+    )
+    OR EXISTS (
+        SELECT 1 FROM oxmill_rules AS r FORCE INDEX (oxmill_rules_scope)
+        WHERE r.scope IN ('task', 'group', 'field')
+    )
+    OR EXISTS (
+        SELECT 1 FROM oxmill_rules AS t
+        WHERE t.target = :queue AND t.scope = 'queue' AND t.kind = 'throttle'
+    )
+    OR EXISTS (
+        SELECT 1 FROM oxmill_meters AS m
+        WHERE m.queue = :queue AND m.scope = 'queue' AND m.target = '' AND m.closed_until > @oxmill_now
+    )
+INTO
+    @oxmill_closed_:place, @oxmill_due_:place, @oxmill_lease_:place, @oxmill_expiry_:place,
+    @oxmill_gated_:place;

@@ -1,11 +1,13 @@
 -- Locks the jobs to be completed, and finds whether all of them are plain successes under a valid
 -- token: running, without a unique key to give back, of one queue, and to be kept for a while or,
--- if `gone` is asked for, not at all; then they must have no history, fields or tags either.
--- Parameters: items, a JSON array of id, attempt and nonce; many, how many; gone; usual,
+-- if `gone` is asked for, not at all; then they must have no history, fields or tags either. Groups
+-- they may have only if `grouped`: then others are told.
+-- Parameters: items, a JSON array of id, attempt and nonce; many, how many; gone; grouped; usual,
 -- how long successes are kept in queues without settings.
 SELECT
     COUNT(*) = :many
     AND MIN(j.queue) = MAX(j.queue)
+    AND (:grouped OR COUNT(j.group_name) = 0)
     AND IF(
         :gone,
         MAX(COALESCE(j.keep, s.keep_succeeded, :usual)) = 0
@@ -15,8 +17,11 @@ SELECT
     ),
     MAX(COALESCE(j.keep, s.keep_succeeded, :usual)) = 0,
     MIN(j.queue),
-    MIN(COALESCE(s.keep_succeeded, :usual))
-INTO @oxmill_ready, @oxmill_gone, @oxmill_queue, @oxmill_keep
+    MIN(COALESCE(s.keep_succeeded, :usual)),
+    COUNT(j.group_name),
+    MAX(s.limits)
+INTO
+    @oxmill_ready, @oxmill_gone, @oxmill_queue, @oxmill_keep, @oxmill_grouped, @oxmill_limits
 FROM JSON_TABLE(
     :items,
     '$[*]' COLUMNS (

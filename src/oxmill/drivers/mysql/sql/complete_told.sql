@@ -1,3 +1,6 @@
 -- What came of it.
--- Result: whether all were recorded (or none), their queue, and whether none is to be kept.
-SELECT @oxmill_ready, CONVERT(@oxmill_queue USING utf8mb4), @oxmill_gone;
+-- Result: whether all were recorded (or none), their queue, whether none is to be kept, how many have a
+-- group, and the limits of the queue or NULL.
+SELECT
+    @oxmill_ready, CONVERT(@oxmill_queue USING utf8mb4), @oxmill_gone, @oxmill_grouped,
+    @oxmill_limits;

@@ -9,5 +9,6 @@ UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     lease = :lease,
     lease_until = :until,
     reason = NULL,
+    aside = NULL,
     last_outcome = NULL
 WHERE seq IN (:seqs*);

@@ -8,7 +8,7 @@ SELECT
     j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
     j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
     j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
-    j.extras
+    j.extras, j.group_name
 FROM (
     SELECT listed.seq
     FROM JSON_TABLE(:seqs, '$[*]' COLUMNS (seq BIGINT PATH '$')) AS listed
@@ -27,6 +27,13 @@ FROM (
     ) AS asked
     STRAIGHT_JOIN oxmill_jobs AS w FORCE INDEX (oxmill_jobs_shelf)
         ON w.shelf = CONCAT('waiting ', asked.value)
+    UNION ALL
+    SELECT c.seq
+    FROM JSON_TABLE(
+        :waiting, '$[*]' COLUMNS (value VARBINARY(200) PATH '$')
+    ) AS asked
+    STRAIGHT_JOIN oxmill_jobs AS c FORCE INDEX (oxmill_jobs_crowd)
+        ON c.crowd = CONCAT('waiting ', asked.value)
     UNION ALL
     SELECT d.seq
     FROM JSON_TABLE(

@@ -1,7 +1,10 @@
 -- Running jobs whose success concerns nobody else: no unique key is given back.
 -- Parameters: ids, a JSON array.
--- Result: id, seq, queue, attempt, nonce, keep, labelled (whether it may have fields or tags).
-SELECT j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras IS NOT NULL
+-- Result: id, seq, queue, attempt, nonce, keep, labelled (whether it may have fields or tags),
+-- group_name, limits of its queue or NULL.
+SELECT
+    j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras IS NOT NULL, j.group_name,
+    (SELECT s.limits FROM oxmill_queue_settings AS s WHERE s.queue = j.queue)
 FROM JSON_TABLE(
     :ids, '$[*]' COLUMNS (number FOR ORDINALITY, value VARBINARY(200) PATH '$')
 ) AS asked

@@ -5,7 +5,7 @@ SELECT
     j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
     j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
     j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
-    j.extras
+    j.extras, j.group_name
 FROM oxmill_jobs AS j FORCE INDEX (oxmill_jobs_prune)
 WHERE j.prune_at <= :now
 ORDER BY j.prune_at, j.seq

@@ -13,5 +13,6 @@ UPDATE oxmill_jobs SET
     error = NULL,
     ended_at = NULL,
     prune_at = NULL,
-    expires_at = NULL
+    expires_at = NULL,
+    aside = NULL
 WHERE seq = :seq;

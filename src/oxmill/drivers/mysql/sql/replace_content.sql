@@ -16,5 +16,6 @@ UPDATE oxmill_jobs SET
     extras = :extras,
     payload = :payload,
     place = :place,
+    aside = NULL,
     last_outcome = NULLIF(last_outcome, 'lapse')
 WHERE seq = :seq;

@@ -1,5 +1,5 @@
 -- Writes back what was decided about a job that is not running any more, or not yet.
--- An error or result that is not given stays as it is.
+-- It stands in its lane again if it waits. An error or result that is not given stays as it is.
 -- Parameters: the columns, in this order.
 UPDATE oxmill_jobs SET
     queue = :queue,
@@ -13,6 +13,7 @@ UPDATE oxmill_jobs SET
     cancel_requested = :cancel_requested,
     last_outcome = :last_outcome,
     lease_until = NULL,
+    aside = NULL,
     ended_at = :ended_at,
     prune_at = :prune_at,
     error = COALESCE(:error, error),

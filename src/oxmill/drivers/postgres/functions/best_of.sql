@@ -22,7 +22,8 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT j.seq, j.priority, j.place FROM oxmill.jobs AS j
                 WHERE
-                    j.state = 'waiting' AND j.queue = q.name
+                    j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+                    AND j.queue = q.name
                     AND (j.priority, j.place) > (q.priority, q.place)
                     AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
                     AND (j.unique_key IS NULL OR oxmill.free_to_start(j.unique_key, j.extras, keyed))
@@ -36,12 +37,15 @@ BEGIN
         EXIT WHEN cardinality(batch) = 0;
         taken := taken || ARRAY(
             WITH had AS MATERIALIZED (
-                SELECT j.ctid AS at, j.state, j.queue FROM oxmill.jobs AS j
+                SELECT j.ctid AS at, j.state, j.queue, j.group_name, j.aside FROM oxmill.jobs AS j
                 WHERE j.seq = ANY (batch)
                 ORDER BY j.seq
                 FOR UPDATE SKIP LOCKED
             )
-            SELECT had.at FROM had WHERE had.state = 'waiting' AND had.queue = ANY (opened)
+            SELECT had.at FROM had
+            WHERE
+                had.state = 'waiting' AND had.queue = ANY (opened)
+                AND had.group_name IS NULL AND had.aside IS NULL
         );
         tried := tried || batch;
         room := most - cardinality(taken);

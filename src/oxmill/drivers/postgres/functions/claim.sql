@@ -1,7 +1,7 @@
 -- At most `most` waiting jobs of the open ones among these queues go out under a lease, each to this
 -- holder only, the best ranks. Jobs that are due join the line before, `bound` of them per queue.
--- If `tending` and a lease has lapsed or a job expired, nothing is granted and the caller must see
--- to those first: that takes rules which are not written here.
+-- If a queue is gated, or `tending` and a lease has lapsed or a job expired, nothing is granted and the
+-- caller must see to that: it takes rules which are not written here. Only the plain line is read.
 -- `priorities` and `places`, one each per queue, are where to begin in its line, for a moment in which
 -- the server cannot clear away what is before; only a claim that gets too few then looks at the
 -- whole line. NULL for both otherwise.
@@ -34,7 +34,7 @@ DECLARE
     before_tending bigint := oxmill.tending_steps();
     soonest bigint;
 BEGIN
-    IF tending AND (
+    IF oxmill.gated(wanted, moment) OR tending AND (
         EXISTS (
             SELECT 1 FROM oxmill.jobs AS j
             WHERE j.queue = ANY (wanted) AND j.lease_until <= moment
@@ -49,6 +49,8 @@ BEGIN
     ) THEN
         tend := true;
         now := moment;
+        line_steps := 0;
+        tend_steps := 0;
         RETURN NEXT;
         RETURN;
     END IF;
@@ -73,7 +75,8 @@ BEGIN
     IF EXISTS (
         SELECT 1 FROM oxmill.jobs AS j
         WHERE
-            j.state = 'waiting' AND j.queue = ANY (opened)
+            j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+            AND j.queue = ANY (opened)
             AND j.unique_key IS NOT NULL AND j.extras LIKE '%"until":"started"%'
     ) THEN
         keyed := oxmill.lock_started(opened, most, moment);
@@ -84,7 +87,8 @@ BEGIN
             taken := ARRAY(
                 SELECT j.ctid FROM oxmill.jobs AS j
                 WHERE
-                    j.state = 'waiting' AND j.queue = opened[1]
+                    j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+                    AND j.queue = opened[1]
                     AND (j.priority, j.place) > (above[1], beyond[1])
                     AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
                     AND (

@@ -1,6 +1,4 @@
--- Running jobs succeed whose token is right and whose end concerns nobody else: no unique key is
--- given back. Everything else is left to the caller. `usual` is the retention of queues without
--- settings. Jobs not to be kept are deleted; `gone_first` if most of them are likely to be such.
+-- What `complete_jobs` does, for the last version of the code.
 -- Result: the number of each item that was settled, counted from 1, the queue of its job, and
 -- whether that was kept.
 CREATE OR REPLACE FUNCTION oxmill.complete(
@@ -9,29 +7,9 @@ CREATE OR REPLACE FUNCTION oxmill.complete(
 ) RETURNS TABLE (item integer, of_queue text, kept boolean)
 LANGUAGE plpgsql VOLATILE
 AS $$
-DECLARE
-    moment bigint := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
-    special boolean := EXISTS (SELECT 1 FROM oxmill.queue_settings);
-    settled integer := 0;
 BEGIN
-    IF gone_first THEN
-        RETURN QUERY
-        SELECT g.item, g.of_queue, g.kept
-        FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
-        GET DIAGNOSTICS settled = ROW_COUNT;
-    END IF;
-    IF settled < cardinality(ids) THEN
-        RETURN QUERY
-        SELECT k.item, k.of_queue, k.kept
-        FROM oxmill.complete_kept(
-            ids, attempts, nonces, results, usual, special, moment
-        ) AS k;
-        GET DIAGNOSTICS settled = ROW_COUNT;
-        IF NOT gone_first AND settled < cardinality(ids) THEN
-            RETURN QUERY
-            SELECT g.item, g.of_queue, g.kept
-            FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
-        END IF;
-    END IF;
+    RETURN QUERY
+    SELECT c.item, c.of_queue, c.kept
+    FROM oxmill.complete_jobs(ids, attempts, nonces, results, usual, gone_first, at) AS c;
 END
 $$;

@@ -1,9 +1,10 @@
--- What `complete` does about jobs that are not to be kept: they go at once. Those with a history or
+-- What `complete_jobs` does about jobs that are not to be kept: they go at once. Those with a history or
 -- with fields are left to the caller, since more than a row must go.
--- Result: as that of `complete`.
+-- The next claim is told of groups of which jobs run no longer.
+-- Result: as that of `complete_jobs`, with the group.
 CREATE OR REPLACE FUNCTION oxmill.complete_gone(
     ids text[], attempts integer[], nonces bigint[], usual bigint, special boolean
-) RETURNS TABLE (item integer, of_queue text, kept boolean)
+) RETURNS TABLE (item integer, of_queue text, kept boolean, of_group text)
 LANGUAGE plpgsql VOLATILE
 SET jit = off
 SET enable_seqscan = off
@@ -27,7 +28,10 @@ BEGIN
                 ) END,
                 usual
             ) = 0
-        RETURNING a.number::integer AS number, j.queue
+        RETURNING a.number::integer AS number, j.queue, j.group_name
+    ), freed AS (
+        INSERT INTO oxmill.lane_news (group_name, queue)
+        SELECT DISTINCT d.group_name, d.queue FROM done AS d WHERE d.group_name IS NOT NULL
     ), counted AS (
         INSERT INTO oxmill.count_changes (queue, name, n, total)
         SELECT d.queue, s.name, s.sign * count(*), s.ends * count(*)
@@ -35,6 +39,6 @@ BEGIN
         CROSS JOIN (VALUES ('running', -1, 0), ('succeeded', 0, 1)) AS s (name, sign, ends)
         GROUP BY d.queue, s.name, s.sign, s.ends
     )
-    SELECT d.number, d.queue, false FROM done AS d;
+    SELECT d.number, d.queue, false, d.group_name FROM done AS d;
 END
 $$;

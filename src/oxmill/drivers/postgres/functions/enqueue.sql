@@ -50,6 +50,9 @@ BEGIN
         JOIN oxmill.jobs AS j ON j.id = ids[l.job]
         ON CONFLICT (name, value, job) DO NOTHING;
     END IF;
+    IF EXISTS (SELECT 1 FROM unnest(groups) AS g (name) WHERE g.name IS NOT NULL) THEN
+        PERFORM oxmill.join_lanes_of(ids);
+    END IF;
     RETURN now;
 END
 $$;

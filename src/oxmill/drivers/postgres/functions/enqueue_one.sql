@@ -22,6 +22,9 @@ BEGIN
         crashes, keep, group_name, extras, payload
     );
     INSERT INTO oxmill.count_changes (queue, name, n, total) VALUES (queue, state, 1, 0);
+    IF group_name IS NOT NULL AND state = 'waiting' THEN
+        PERFORM oxmill.join_lanes(ARRAY[group_name], ARRAY[queue], ARRAY[priority], ARRAY[number]);
+    END IF;
     RETURN now;
 END
 $$;

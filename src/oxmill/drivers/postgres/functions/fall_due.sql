@@ -24,12 +24,24 @@ BEGIN
             UPDATE oxmill.jobs AS j SET state = 'waiting', place = p.place
             FROM placed AS p
             WHERE j.seq = p.seq
-            RETURNING 1
+            RETURNING j.group_name, j.priority, j.place
+        ), joining AS (
+            SELECT oxmill.join_lanes(
+                array_agg(c.group_name), array_agg(each), array_agg(c.priority), array_agg(c.place)
+            )
+            FROM (
+                SELECT i.group_name, i.priority, min(i.place) AS place
+                FROM joined AS i
+                WHERE i.group_name IS NOT NULL
+                GROUP BY i.group_name, i.priority
+            ) AS c
+            HAVING count(*) > 0
         )
         INSERT INTO oxmill.count_changes (queue, name, n, total)
         SELECT each, s.name, s.sign * c.n, 0
         FROM
             (SELECT count(*) AS n FROM joined) AS c,
+            (SELECT count(*) FROM joining) AS told,
             (VALUES ('scheduled', -1), ('waiting', 1)) AS s (name, sign)
         WHERE c.n > 0;
     END LOOP;

@@ -16,7 +16,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT j.unique_key, j.extras FROM oxmill.jobs AS j
             WHERE
-                j.state = 'waiting' AND j.queue = q.name
+                j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+                AND j.queue = q.name
                 AND (j.expires_at IS NULL OR j.expires_at > moment OR j.attempt > 0)
             ORDER BY j.priority, j.place
             LIMIT most

@@ -12,8 +12,22 @@ DECLARE
 BEGIN
     CASE wanted
         WHEN 'waiting' THEN
-            SELECT j.queue INTO found FROM oxmill.jobs AS j
-            WHERE j.state = 'waiting' AND j.queue > beyond ORDER BY j.queue LIMIT 1;
+            SELECT least(
+                (
+                    SELECT j.queue FROM oxmill.jobs AS j
+                    WHERE
+                        j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+                        AND j.queue > beyond
+                    ORDER BY j.queue LIMIT 1
+                ),
+                (
+                    SELECT j.queue FROM oxmill.jobs AS j
+                    WHERE
+                        j.state = 'waiting' AND coalesce(j.group_name, j.aside) IS NOT NULL
+                        AND j.queue > beyond
+                    ORDER BY j.queue LIMIT 1
+                )
+            ) INTO found;
         WHEN 'scheduled' THEN
             SELECT j.queue INTO found FROM oxmill.jobs AS j
             WHERE j.state = 'scheduled' AND j.queue > beyond ORDER BY j.queue LIMIT 1;

@@ -25,7 +25,14 @@ BEGIN
     IF json_array_length(waiting) > 0 THEN
         RETURN QUERY
         SELECT j.seq FROM json_array_elements_text(waiting) AS asked (value)
-        JOIN oxmill.jobs AS j ON j.state = 'waiting' AND j.queue = asked.value;
+        JOIN oxmill.jobs AS j
+            ON j.state = 'waiting' AND j.group_name IS NULL AND j.aside IS NULL
+            AND j.queue = asked.value;
+        RETURN QUERY
+        SELECT j.seq FROM json_array_elements_text(waiting) AS asked (value)
+        JOIN oxmill.jobs AS j
+            ON j.state = 'waiting' AND coalesce(j.group_name, j.aside) IS NOT NULL
+            AND j.queue = asked.value;
     END IF;
     IF json_array_length(scheduled) > 0 THEN
         RETURN QUERY

@@ -1,24 +1,24 @@
 -- Settles a batch of successes and claims the next jobs, in this order, in one round trip. If any of
 -- the successes is not plain, nothing is claimed: the caller settles the rest first.
 -- Parameters: those of `complete`, and those of `claim`.
--- Result: item, queue and kept as from `complete`, with all else NULL; then, with these NULL, the rows of
+-- Result: item, queue, kept and frees as from `complete`, with all else NULL; then, with these NULL, the rows of
 -- `claim`.
 WITH done AS MATERIALIZED (
-    SELECT item, of_queue, kept
-    FROM oxmill.complete(
+    SELECT item, of_queue, kept, frees
+    FROM oxmill.complete_jobs(
         :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
         :usual::bigint, :gone_first::boolean, :at::bigint
     )
 )
 SELECT
-    item, of_queue, kept, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
+    item, of_queue, kept, frees, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
     NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
     NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
     NULL::boolean, NULL::bigint, NULL::bigint
 FROM done
 UNION ALL
 SELECT
-    NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+    NULL, NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
     enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend,
     line_steps, tend_steps
 FROM oxmill.claim(

@@ -1,4 +1,4 @@
 -- Rules that have ended by themselves go.
 -- Parameters: now.
--- Result: target, one row per rule.
-DELETE FROM oxmill.rules WHERE expires_at <= :now::bigint RETURNING target;
+-- Result: target, scope, kind, one row per rule.
+DELETE FROM oxmill.rules WHERE expires_at <= :now::bigint RETURNING target, scope, kind;

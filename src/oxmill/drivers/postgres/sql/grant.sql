@@ -9,6 +9,7 @@ UPDATE oxmill.jobs AS j SET
     lease = :lease::bigint,
     lease_until = :until::bigint,
     reason = NULL,
+    aside = NULL,
     last_outcome = NULL
 FROM json_array_elements_text(:seqs::json) AS asked (value)
 WHERE j.seq = asked.value::bigint;

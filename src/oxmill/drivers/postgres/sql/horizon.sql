@@ -1,7 +1,8 @@
--- For each queue asked about: whether it is closed, whether any job waits, and the earliest moment
--- at which a job falls due, a lease ends or a job expires. Each is the first entry of an index.
+-- For each queue asked about: whether it is closed, whether any job waits in the plain line, the
+-- earliest moment at which a job falls due, a lease ends or a job expires, and whether it may be gated.
+-- Each is the first entry of an index.
 -- Parameters: queues, a JSON array; now.
--- Result: queue, closed, waiting, due_at, lease_until, expires_at.
+-- Result: queue, closed, waiting, due_at, lease_until, expires_at, gated.
 SELECT
     asked.value,
     EXISTS (
@@ -14,7 +15,9 @@ SELECT
     ),
     (
         SELECT 1 FROM oxmill.jobs AS w
-        WHERE w.state = 'waiting' AND w.queue = asked.value
+        WHERE
+            w.state = 'waiting' AND w.group_name IS NULL AND w.aside IS NULL
+            AND w.queue = asked.value
         ORDER BY w.priority, w.place LIMIT 1
     ) IS NOT NULL,
     (
@@ -35,6 +38,7 @@ SELECT
             AND e.state IN ('held', 'scheduled', 'waiting')
             AND e.queue = asked.value
         ORDER BY e.expires_at LIMIT 1
-    )
+    ),
+    oxmill.gated(ARRAY[asked.value], :now::bigint)
 FROM json_array_elements_text(:queues::json) WITH ORDINALITY AS asked (value, number)
 ORDER BY asked.number;

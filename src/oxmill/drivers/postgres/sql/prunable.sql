@@ -7,7 +7,7 @@ WITH mine AS MATERIALIZED (
         j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
         j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
         j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
-        j.extras
+        j.extras, j.group_name
     FROM oxmill.jobs AS j
     WHERE j.prune_at <= :now::bigint
     ORDER BY j.prune_at
@@ -18,7 +18,8 @@ SELECT
     mine.seq, mine.id, mine.queue, mine.state, mine.priority, mine.place, mine.due_at,
     mine.enqueued_at, mine.expires_at, mine.attempt, mine.nonce, mine.failures, mine.crashes,
     mine.max_attempts, mine.crash_limit, mine.claimed_at, mine.worker, mine.reason,
-    mine.cancel_requested, mine.last_outcome, mine.keep, mine.unique_key, mine.extras
+    mine.cancel_requested, mine.last_outcome, mine.keep, mine.unique_key, mine.extras,
+    mine.group_name
 FROM mine
 UNION ALL
 (
@@ -26,7 +27,7 @@ UNION ALL
         j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
         j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
         j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
-        j.extras
+        j.extras, j.group_name
     FROM oxmill.jobs AS j
     WHERE
         j.prune_at <= :now::bigint

@@ -13,6 +13,7 @@ UPDATE oxmill.jobs AS j SET
     error = NULL,
     ended_at = NULL,
     prune_at = NULL,
-    expires_at = NULL
+    expires_at = NULL,
+    aside = NULL
 FROM unnest(:due_at::bigint[], :place::bigint[], :seq::bigint[]) AS r (due_at, place, seq)
 WHERE j.seq = r.seq;

@@ -16,6 +16,7 @@ UPDATE oxmill.jobs AS j SET
     extras = r.extras,
     payload = r.payload,
     place = r.place,
+    aside = NULL,
     last_outcome = nullif(j.last_outcome, 'lapse')
 FROM unnest(
     :queue::text[], :task::text[], :state::text[], :priority::integer[], :due_at::bigint[],

@@ -1,5 +1,5 @@
 -- Writes back what was decided about jobs that are not running any more, or not yet.
--- An error or result that is not given stays as it is.
+-- They stand in their lanes again if they wait. An error or result that is not given stays as it is.
 -- Parameters: arrays of the columns, in this order.
 UPDATE oxmill.jobs AS j SET
     queue = r.queue,
@@ -13,6 +13,7 @@ UPDATE oxmill.jobs AS j SET
     cancel_requested = r.cancel_requested,
     last_outcome = r.last_outcome,
     lease_until = NULL,
+    aside = NULL,
     ended_at = r.ended_at,
     prune_at = r.prune_at,
     error = coalesce(r.error, j.error),

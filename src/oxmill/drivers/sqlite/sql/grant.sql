@@ -9,5 +9,6 @@ UPDATE jobs SET
     lease = :lease,
     lease_until = :until,
     reason = NULL,
+    aside = NULL,
     last_outcome = NULL
 WHERE seq IN (SELECT value FROM json_each(:seqs));

@@ -7,6 +7,8 @@ SELECT
 FROM jobs INDEXED BY jobs_claim
 WHERE
     state = 'waiting'
+    AND group_name IS NULL
+    AND aside IS NULL
     AND queue = :queue
     AND (expires_at IS NULL OR expires_at > :now OR attempt > 0)
 ORDER BY priority, place

@@ -8,7 +8,7 @@ SELECT
     j.seq, j.id, j.queue, j.state, j.priority, j.place, j.due_at, j.enqueued_at,
     j.expires_at, j.attempt, j.nonce, j.failures, j.crashes, j.max_attempts, j.crash_limit,
     j.claimed_at, j.worker, j.reason, j.cancel_requested, j.last_outcome, j.keep, j.unique_key,
-    j.extras
+    j.extras, j.group_name
 FROM (
     SELECT asked.value AS seq FROM json_each(:seqs) AS asked
     UNION ALL
@@ -20,7 +20,15 @@ FROM (
     UNION ALL
     SELECT w.seq
     FROM json_each(:waiting) AS asked
-    CROSS JOIN jobs AS w INDEXED BY jobs_claim ON w.state = 'waiting' AND w.queue = asked.value
+    CROSS JOIN jobs AS w INDEXED BY jobs_claim
+        ON w.state = 'waiting' AND w.group_name IS NULL AND w.aside IS NULL
+        AND w.queue = asked.value
+    UNION ALL
+    SELECT a.seq
+    FROM json_each(:waiting) AS asked
+    CROSS JOIN jobs AS a INDEXED BY jobs_apart
+        ON a.state = 'waiting' AND (a.group_name IS NOT NULL OR a.aside IS NOT NULL)
+        AND a.queue = asked.value
     UNION ALL
     SELECT d.seq
     FROM json_each(:scheduled) AS asked

@@ -1,7 +1,10 @@
 -- Running jobs whose success concerns nobody else: no unique key is given back.
 -- Parameters: ids, a JSON array.
--- Result: id, seq, queue, attempt, nonce, keep, labelled (whether it may have fields or tags).
-SELECT j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras IS NOT NULL
+-- Result: id, seq, queue, attempt, nonce, keep, labelled (whether it may have fields or tags),
+-- group_name, limits of its queue or NULL.
+SELECT
+    j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras IS NOT NULL, j.group_name,
+    (SELECT s.limits FROM queue_settings AS s WHERE s.queue = j.queue)
 FROM json_each(:ids) AS asked
 CROSS JOIN jobs AS j ON j.id = asked.value
 WHERE j.state = 'running' AND j.unique_key IS NULL;

@@ -16,5 +16,6 @@ UPDATE jobs SET
     extras = :extras,
     payload = :payload,
     place = :place,
+    aside = NULL,
     last_outcome = nullif(last_outcome, 'lapse')
 WHERE seq = :seq;

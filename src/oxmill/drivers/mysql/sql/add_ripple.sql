@@ -1,0 +1,4 @@
+-- A ripple is left for sweeps.
+-- Parameters: the columns, in this order.
+INSERT INTO oxmill_ripples (kind, target, ok, `round`, past)
+VALUES (:kind, :target, :ok, :round, :past);

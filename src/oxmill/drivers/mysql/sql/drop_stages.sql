@@ -1,0 +1,3 @@
+-- Stages go.
+-- Parameters: names, a JSON array.
+DELETE FROM oxmill_stages WHERE name IN (:names*);

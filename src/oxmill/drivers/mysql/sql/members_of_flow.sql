@@ -1,0 +1,7 @@
+-- All jobs of a flow, in order of arrival.
+-- Parameters: flow.
+-- Result: seq, id.
+SELECT n.job, n.id
+FROM oxmill_nodes AS n FORCE INDEX (oxmill_nodes_flow)
+WHERE n.flow = :flow
+ORDER BY n.job;

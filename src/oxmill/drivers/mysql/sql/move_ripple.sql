@@ -1,0 +1,3 @@
+-- A ripple has come this far.
+-- Parameters: past, n, in this order.
+UPDATE oxmill_ripples SET past = :past WHERE n = :n;

@@ -1,0 +1,3 @@
+-- All that is set aside in a queue is looked at by the next claim.
+-- Parameters: queue.
+UPDATE oxmill_asides FORCE INDEX (oxmill_asides_open) SET opens_at = 0 WHERE queue = :queue;

@@ -1,0 +1,4 @@
+-- When to look again at a gate behind which jobs of a queue are set aside.
+-- Parameters: gate, queue, opens_at, in this order.
+INSERT INTO oxmill_asides (gate, queue, opens_at) VALUES (:gate, :queue, :opens_at)
+ON DUPLICATE KEY UPDATE opens_at = VALUES(opens_at);

@@ -1,0 +1,11 @@
+-- The queues with a lane of this group, or with news of one.
+-- Parameters: group_name.
+-- Result: queue.
+SELECT DISTINCT found.queue
+FROM (
+    SELECT l.queue FROM oxmill_lanes AS l WHERE l.group_name = :group_name
+    UNION ALL
+    SELECT n.queue FROM oxmill_lane_news AS n
+    WHERE n.group_name = :group_name AND n.place IS NOT NULL
+) AS found
+ORDER BY found.queue;

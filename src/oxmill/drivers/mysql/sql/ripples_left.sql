@@ -1,0 +1,8 @@
+-- Ripples that were left for sweeps, beyond a number, the oldest first.
+-- Parameters: after, most.
+-- Result: n, kind, target, ok, round, past.
+SELECT r.n, r.kind, r.target, r.ok, r.`round`, r.past
+FROM oxmill_ripples AS r
+WHERE r.n > :after
+ORDER BY r.n
+LIMIT :most;

@@ -1,0 +1,16 @@
+-- Whether any rule on tasks or fields holds now, and whether any on groups.
+-- Parameters: now.
+-- Result: 1 or 0, 1 or 0.
+SELECT
+    EXISTS (
+        SELECT 1 FROM oxmill.rules AS r
+        WHERE
+            r.scope <> 'queue' AND r.scope IN ('task', 'field')
+            AND (r.expires_at IS NULL OR r.expires_at > :now::bigint)
+    )::integer,
+    EXISTS (
+        SELECT 1 FROM oxmill.rules AS r
+        WHERE
+            r.scope <> 'queue' AND r.scope = 'group'
+            AND (r.expires_at IS NULL OR r.expires_at > :now::bigint)
+    )::integer;

@@ -1,0 +1,145 @@
+"""What leases and readers are told about flows, from a SQL database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from oxmill.drivers.sql.flow_rows import Node, names_in, nodes
+from oxmill.drivers.sql.rows import json_text
+from oxmill.drivers.sql.steps import NOW, Statement
+from oxmill.model.bounds import Bounds
+from oxmill.model.claim import Claimed
+from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
+from oxmill.model.job import Job, LeasedJob
+from oxmill.model.state import State
+from oxmill.store.flow_admission import check_list_flows
+from oxmill.store.plan import Steps, ask
+
+_BEGINNING = 2**62
+
+
+def leased_in_flows(jobs: tuple[LeasedJob, ...]) -> Steps[tuple[LeasedJob, ...]]:
+    """Leases of jobs of flows with what they read and what was joined; others as they are."""
+    if not any(job.flow is not None for job in jobs):
+        return jobs
+    found = yield from _nodes([job.id for job in jobs if job.flow is not None])
+    joined = yield from _joined(found.values())
+    reading = {node.flow for node in found.values() if node.reads is not None}
+    states = yield from _states(reading)
+    told: list[LeasedJob] = []
+    for job in jobs:
+        node = found.get(job.id)
+        if node is None:
+            told.append(job)
+            continue
+        state = states[node.flow]
+        reads = None if node.reads is None else names_in(node.reads)
+        told.append(
+            msgspec.structs.replace(
+                job,
+                resume=node.resume,
+                joined=joined[node.job],
+                flow_state=None
+                if reads is None
+                else {name: state[name] for name in reads if name in state},
+            )
+        )
+    return tuple(told)
+
+
+def in_flows(claimed: Claimed) -> Steps[Claimed]:
+    """A claim's answer, with what leases of jobs of flows come with."""
+    jobs = yield from leased_in_flows(claimed.jobs)
+    return claimed if jobs is claimed.jobs else msgspec.structs.replace(claimed, jobs=jobs)
+
+
+def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]:
+    """Jobs as readers get them; `whole` with what they waited for."""
+    if not any(job.flow is not None for job in jobs):
+        return tuple(jobs)
+    found = yield from _nodes([job.id for job in jobs if job.flow is not None])
+    joined = (yield from _joined(found.values())) if whole else {}
+    told: list[Job] = []
+    for job in jobs:
+        node = found.get(job.id)
+        if node is None:
+            told.append(job)
+            continue
+        waited: dict[str, Any] = {}
+        if whole:
+            waited = {"after": names_in(node.after_ids), "joined": joined[node.job]}
+        told.append(msgspec.structs.replace(job, resume=node.resume, **waited))
+    return tuple(told)
+
+
+def _nodes(ids: Sequence[str]) -> Steps[dict[str, Node]]:
+    rows = yield from ask(Statement("nodes_by_id", {"ids": json_text(dict.fromkeys(ids))}))
+    return {node.id: node for node in nodes(rows)}
+
+
+def _joined(found: Iterable[Node]) -> Steps[defaultdict[int, tuple[str, ...]]]:
+    """The children that each job spawned last, in order."""
+    children: defaultdict[int, tuple[str, ...]] = defaultdict(tuple)
+    rounds = [(node.job, node.round) for node in found if node.resume is not None]
+    if rounds:
+        rows = yield from ask(Statement("joined", {"rounds": json_text(rounds)}))
+        for job, upstream in rows:
+            children[job] += (upstream,)
+    return children
+
+
+def _states(flows: Iterable[str]) -> Steps[defaultdict[str, dict[str, bytes]]]:
+    states: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    names = sorted(flows)
+    if names:
+        rows = yield from ask(Statement("flow_states", {"ids": json_text(names)}))
+        for flow, name, value in rows:
+            states[flow][name] = value
+    return states
+
+
+def list_flows(bounds: Bounds, request: ListFlows) -> Steps[Flows]:
+    """Published flows that match everything given, the newest first."""
+    now = yield from ask(NOW)
+    below = check_list_flows(request)
+    limit = min(request.limit, bounds.page_jobs)
+    wanted = [(name, json_text([value])[1:-1]) for name, value in request.fields.items()]
+    name, value = wanted[0] if wanted else (None, None)
+    asked = {
+        "below": _BEGINNING if below is None else below,
+        "ids": json_text(request.ids) if request.ids else None,
+        "name": request.name,
+        "status": None if request.status is None else request.status.value,
+        "field_name": name,
+        "field_value": value,
+        "fields": json_text(wanted) if wanted else None,
+        "most": limit + 1,
+    }
+    rows = yield from ask(Statement("flows_page", asked))
+    ids = [row[1] for row in rows[:limit]]
+    states = yield from _states(ids)
+    counts: defaultdict[str, dict[State, int]] = defaultdict(dict)
+    if ids:
+        for flow, state, n in (yield from ask(Statement("flow_counts", {"ids": json_text(ids)}))):
+            counts[flow][State(state)] = n
+    items = tuple(_info(row, states[row[1]], counts[row[1]]) for row in rows[:limit])
+    return Flows(items=items, now=now, next=str(rows[limit - 1][0]) if len(rows) > limit else None)
+
+
+def _info(row: Sequence[Any], state: dict[str, bytes], counts: dict[State, int]) -> FlowInfo:
+    _, flow, name, started_at, ended_at, failed, fields = row
+    status = FlowStatus.FAILED if failed else FlowStatus.SUCCEEDED
+    return FlowInfo(
+        id=flow,
+        name=name,
+        status=FlowStatus.RUNNING if ended_at is None else status,
+        started_at=started_at,
+        ended_at=ended_at,
+        state=state,
+        fields=msgspec.json.decode(fields),
+        counts=counts,
+    )

@@ -1,0 +1,3 @@
+-- Nothing of this queue is set aside behind the gate any more.
+-- Parameters: gate, queue, in this order.
+DELETE FROM asides WHERE gate = :gate AND queue = :queue;

@@ -1,0 +1,3 @@
+-- All lanes of a queue open; the next claim looks again.
+-- Parameters: queue.
+UPDATE lanes SET opens_at = 0, behind = NULL WHERE queue = :queue AND opens_at > 0;

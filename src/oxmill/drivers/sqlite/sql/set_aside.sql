@@ -1,0 +1,3 @@
+-- A waiting job is set aside behind a gate, or comes back if that is NULL.
+-- Parameters: aside, seq, in this order.
+UPDATE jobs SET aside = :aside WHERE seq = :seq AND state = 'waiting';
