@@ -44,7 +44,11 @@ def turns_are_forgotten_between_claims(right):
 @mutant((Serving, "_served"))
 def a_turn_never_ends(right):
     def wrong(self, record):
-        lane = self._world.lanes.one(record) if record.queue in self._gated else None
+        lane = (
+            self._world.lanes.at(record.queue, (record.priority, record.group))
+            if record.queue in self._gated
+            else None
+        )
         turn = None if lane is None else lane.turn
         right(self, record)
         if lane is not None:
@@ -78,7 +82,7 @@ def a_lane_goes_with_its_last_job(right):
     def wrong(self, record):
         right(self, record)
         key = (record.priority, record.group)
-        if self.has(record.queue, key) and not self.ids(record.queue, key):
+        if self.at(record.queue, key) is not None and not self.ids(record.queue, key):
             self._make(record.queue, key, 1 << 59)
 
     return wrong

@@ -145,11 +145,11 @@ class _Intake:
     def _remember_lane(self, job: NewJob) -> None:
         """The way back of a job that makes a lane is to drop that too."""
         lanes, key = self._world.lanes, (job.priority, job.group)
-        if lanes.has(job.queue, key):
+        if lanes.at(job.queue, key) is not None:
             return
 
         def restore() -> None:
-            if lanes.has(job.queue, key):
+            if lanes.at(job.queue, key) is not None:
                 lanes.drop(job.queue, key)
 
         self._way_back.append(restore)

@@ -53,7 +53,7 @@ class Lanes:
 
     def ensure(self, record: Record) -> None:
         """The lane of a job of a group is made, unless it is there."""
-        if record.group is not None and not self.has(record.queue, _key(record)):
+        if record.group is not None and self.at(record.queue, _key(record)) is None:
             self._make(record.queue, _key(record), record.place)
 
     def leave(self, record: Record) -> None:
@@ -62,10 +62,6 @@ class Lanes:
         standing[key].remove((0, record.place, record.id))
         if not len(standing[key]):
             del standing[key]
-
-    def has(self, queue: str, key: LaneKey) -> bool:
-        """Whether there is this lane."""
-        return key in self._lanes[queue]
 
     def drop(self, queue: str, key: LaneKey) -> None:
         """Drop a lane."""
@@ -76,9 +72,9 @@ class Lanes:
         lanes = self._lanes[queue].values()
         return sorted(lanes, key=lambda lane: (lane.priority, lane.next))
 
-    def one(self, record: Record) -> Lane:
-        """The lane of a job."""
-        return self._lanes[record.queue][_key(record)]
+    def at(self, queue: str, key: LaneKey) -> Lane | None:
+        """This lane, if it is there."""
+        return self._lanes[queue].get(key)
 
     def ids(self, queue: str, key: LaneKey) -> list[str]:
         """The jobs in a lane, in order."""
@@ -89,8 +85,12 @@ class Lanes:
         """Make a lane wherever jobs stand without one, with the place of the first as its turn."""
         for key, line in self._standing[queue].items():
             first = line.first()
-            if first is not None and not self.has(queue, key):
+            if first is not None and self.at(queue, key) is None:
                 self._make(queue, key, first[1])
+
+    def grouped(self, queue: str) -> bool:
+        """Whether a group has a lane in this queue."""
+        return any(group is not None for _, group in self._lanes[queue])
 
     def queues_of(self, group: str) -> list[str]:
         """The queues with a lane of this group."""

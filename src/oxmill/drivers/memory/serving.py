@@ -128,7 +128,8 @@ class Serving:
         if queue not in self._gated:
             return
         spend(world, record, self._now)
-        lane = world.lanes.one(record)
+        lane = world.lanes.at(queue, (record.priority, record.group))
+        assert lane is not None  # noqa: S101 - it was served from there
         lane.served += 1
         weights = settings_of(world, queue).group_weights
         if lane.served >= weights.get(lane.group or "", 1):

@@ -151,8 +151,8 @@ class World:
 
     def stand_in_lane(self, record: Record) -> None:
         """A job that waits in line has its lane."""
-        if record.state is State.WAITING and record.aside is None and record.group is not None:
-            self.lanes.make(record.queue, (record.priority, record.group), record.place)
+        if record.state is State.WAITING and record.aside is None:
+            self.lanes.ensure(record)
 
     def put_aside(self, record: Record, gate: RuleKey) -> None:
         """Out of its lane, but still waiting, and with its place."""

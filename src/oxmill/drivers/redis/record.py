@@ -250,15 +250,12 @@ def recorded(told: Sequence[bytes | None]) -> Job:
     blob, aside, progress, result, error, *relations = (*told, *(None,) * 6)[: max(7, len(told))]
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, s, described, payload = _split(blob)
-    about = _about(described)
     failure = None if error is None else _failure(error)
     return Job(
         id=job_id,
         queue=s.queue,
-        task=about.task,
         state=_STATE[s.state],
         payload=payload if aside is None else aside,
-        content_type=about.content_type or JSON,
         priority=s.priority,
         attempt=s.attempt,
         failures=s.failures,
@@ -277,15 +274,24 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         result=b"null" if "n" in s.aside else result,
         error=failure,
         progress=progress,
-        timeout=None if about.timeout < 0 else about.timeout,
-        group=about.group or None,
-        fields=fields_of(about.fields),
-        tags=about.tags,
-        headers=dict(about.headers),
         unique=s.key or None,
         history=_history(s, relations[2:], failure) if relations[2:] else (),
+        **_described(_about(described)),
         **_relations(s, *relations[:2]),
     )
+
+
+def _described(about: About) -> dict[str, Any]:
+    """What a job is, apart from its payload."""
+    return {
+        "task": about.task,
+        "content_type": about.content_type or JSON,
+        "timeout": None if about.timeout < 0 else about.timeout,
+        "group": about.group or None,
+        "fields": fields_of(about.fields),
+        "tags": about.tags,
+        "headers": dict(about.headers),
+    }
 
 
 def _relations(s: Standing, after: bytes | None, joined: bytes | None) -> dict[str, Any]:
