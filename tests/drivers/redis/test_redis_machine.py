@@ -27,7 +27,7 @@ STORIES = settings(
 KINDS = [
     (None, Face.BLOCKING, "all"),
     (None, Face.ASYNC, "flows"),
-    *zip(WHEELS, Face, ("gates", "all"), strict=True),
+    *zip(WHEELS, Face, ("flows", "all"), strict=True),
 ]
 
 

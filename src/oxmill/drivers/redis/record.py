@@ -247,8 +247,7 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
 
 def recorded(told: Sequence[bytes | None]) -> Job:
     """What a reader gets; those who ask for its history are told more."""
-    full = (*told, *(None,) * 6)[: max(7, len(told))]
-    blob, aside, progress, result, error, *relations = full
+    blob, aside, progress, result, error, *relations = (*told, *(None,) * 6)[: max(7, len(told))]
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, s, described, payload = _split(blob)
     failure = None if error is None else _failure(error)

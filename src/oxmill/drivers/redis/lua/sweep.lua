@@ -3,7 +3,7 @@
 -- full length from now; rules that have ended are dropped; joins past their deadline give up, and
 -- ripples go on.
 -- KEYS: those of keys.py.
--- ARGV: 3 limit.
+-- ARGV: 3 limit, 4 bound of leases that are cut.
 -- Result: {lapsed, poisoned, due, expired, more, {queues that gained waiting jobs}, {jobs ended}}.
 make_way()
 local QUEUES_AT_ONCE, LOOKED_AT, TOLERANCE = 100, 1000, 1000000
@@ -41,7 +41,7 @@ end
 
 local ahead = redis.call('ZRANGEBYSCORE', GRANTS, '(' .. string.format('%d', now + TOLERANCE), '+inf',
   'LIMIT', 0, QUEUES_AT_ONCE)
-local left = limit
+local left = tonumber(ARGV[4])
 for _, queue in ipairs(ahead) do
   if left > 0 then left = rebase(queue, left) end
 end
