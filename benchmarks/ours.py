@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from benchmarks.contestant import TEXT, Contestant, Measured, Place
 from benchmarks.marks import FirstStart, check_stored, latencies, stamp, watch
@@ -14,6 +14,7 @@ from oxmill.model.claim import Claim
 from oxmill.model.info import ListQueues
 from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.model.state import State
+from oxmill.queue.limiting import Limits
 from oxmill.store.plan import together
 
 SLOTS = 200
@@ -153,15 +154,19 @@ def fill_tries(place: Place, jobs: int) -> None:
 
 
 def fill_groups(place: Place, jobs: int) -> None:
-    """Jobs of many groups in a queue with limits of every kind, none of which is ever reached."""
+    """Jobs of many groups in a queue with limits of its own, which are never reached."""
+    _fill_groups(place, jobs, concurrency=10_000, rate="1000000/s")
+
+
+def fill_group_limits(place: Place, jobs: int) -> None:
+    """The same with limits of the groups as well."""
+    groups: Limits = {"group_concurrency": 1_000, "group_rate": "100000/s"}
+    _fill_groups(place, jobs, concurrency=10_000, rate="1000000/s", **groups)
+
+
+def _fill_groups(place: Place, jobs: int, **limits: Unpack[Limits]) -> None:
     ours = Ours(place)
-    ours.app.control.limit(
-        "default",
-        concurrency=10_000,
-        rate="1000000/s",
-        group_concurrency=1_000,
-        group_rate="100000/s",
-    )
+    ours.app.control.limit("default", **limits)
     groups = [ours.noop.using(group=f"group {number}") for number in range(GROUPS)]
     ours.app.load(groups[number % GROUPS].bind(TEXT) for number in range(jobs))
     ours.app.close()
@@ -261,6 +266,7 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
             "fill_tries": fill_tries,
             "fill_unique": fill_unique,
             "fill_groups": fill_groups,
+            "fill_group_limits": fill_group_limits,
             "fill_pipelines": fill_pipelines,
             "enqueue_one": enqueue_one,
             "enqueue_async": enqueue_async,

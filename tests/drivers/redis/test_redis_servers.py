@@ -1,7 +1,7 @@
 """The oldest Redis and the newest Valkey keep the whole contract too.
 
-Each through both faces and with and without its doorbell, but not in every combination: what
-differs between servers does not depend on that.
+One through the blocking face and with its doorbell, the other through the async face and without:
+what differs between servers does not depend on that.
 """
 
 import pytest
@@ -17,8 +17,7 @@ from oxmill.testing.operations import plan_for
 
 KINDS = [
     pytest.param((name, face, rings), id=f"{name}-{face}-{'bell' if rings else 'silent'}")
-    for name in WHEELS
-    for face, rings in zip(Face, (True, False), strict=True)
+    for name, face, rings in zip(WHEELS, Face, (True, False), strict=True)
 ]
 
 

@@ -80,29 +80,23 @@ class Pace:
     """So many starts per time."""
 
     rate: Rate
-    key: MeterKey
-    meters: Meters
+    meter: Meter
+    """What was used up."""
     ends: Micros = FOREVER
     """When it ceases to matter."""
 
     def shut_until(self, now: Micros) -> Micros:
         """The moment at which the rate has room again."""
-        if self.room(now) > 0:
-            return 0
-        return min(self.rate.opens_at(self.meter.tat), self.ends)
+        opens_at = self.rate.opens_at(self.meter.tat)
+        return 0 if opens_at <= now else min(opens_at, self.ends)
 
     def enter(self, now: Micros) -> None:
         """One more has started."""
-        self.meters.spend(self.key, self.rate.spend(self.meter.tat, now, 1))
+        self.meter.spend(self.rate.spend(self.meter.tat, now, 1))
 
     def room(self, now: Micros) -> int:
         """Starts allowed now."""
         return self.rate.room(self.meter.tat, now)
-
-    @property
-    def meter(self) -> Meter:
-        """What was used up."""
-        return self.meters.at(self.key)
 
 
 Gates = tuple[Gate, ...]
@@ -190,6 +184,8 @@ class Book:
         """The gates of a group in a queue with so many running jobs."""
         settings = self.of(queue)
         timed = self._timed(group_key(queue, group), settings.group_rate)
+        if not self.judges_groups:
+            return (*_slots(group_slots(settings), running), *timed)
         keys = [RuleKey(kind=kind, target=group, scope=Scope.GROUP) for kind in _KINDS]
         ruled = [self.of_rule(self._rules[key]) for key in keys if key in self._rules]
         return (*_slots(group_slots(settings), running), *timed, *ruled)
@@ -213,13 +209,15 @@ class Book:
     def _timed(self, key: MeterKey, written: str | None) -> Gates:
         """`RateLimited` and the rate."""
         closed = Shut(self.meters.at(key).closed_until)
-        return (closed,) if written is None else (closed, Pace(rate(written), key, self.meters))
+        if written is None:
+            return (closed,)
+        return (closed, Pace(rate(written), self.meters.at(key)))
 
     def of_rule(self, rule: Rule) -> Gate:
         """The gate that a rule makes; the meter of a throttle is loaded."""
         ends = FOREVER if rule.expires_at is None else rule.expires_at
         if rule.kind is RuleKind.THROTTLE and rule.rate is not None:
-            return Pace(rate(rule.rate), meter_of(rule.key), self.meters, ends)
+            return Pace(rate(rule.rate), self.meters.at(meter_of(rule.key)), ends)
         return Shut(ends)
 
 

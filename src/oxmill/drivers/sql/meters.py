@@ -42,6 +42,13 @@ class Meter:
 
     tat: Micros = 0
     closed_until: Micros = 0
+    spent: bool = False
+    """Whether an operation has used some of it."""
+
+    def spend(self, tat: Micros) -> None:
+        """The rate behind this meter is used up until then."""
+        self.tat = tat
+        self.spent = True
 
 
 @dataclass(slots=True)
@@ -51,16 +58,13 @@ class Meters:
     locks: bool = True
     """Whether nobody else may use them meanwhile."""
     known: dict[MeterKey, Meter] = field(default_factory=dict)
-    _touched: dict[MeterKey, None] = field(default_factory=dict)
 
     def at(self, key: MeterKey) -> Meter:
         """This meter; one that was never used reads 0."""
-        return self.known.setdefault(key, Meter())
-
-    def spend(self, key: MeterKey, tat: Micros) -> None:
-        """The rate behind this meter is used up until then."""
-        self.at(key).tat = tat
-        self._touched[key] = None
+        meter = self.known.get(key)
+        if meter is None:
+            meter = self.known[key] = Meter()
+        return meter
 
     def load(self, keys: Iterable[MeterKey]) -> Steps[None]:
         """Read these meters, unless they are known."""
@@ -75,9 +79,9 @@ class Meters:
 
     def write(self) -> Steps[None]:
         """Write down what was used up."""
-        if self._touched:
-            rows = [(*key, self.known[key].tat) for key in self._touched]
-            yield from ask(Many("spend_meters", [(*row, row[-1]) for row in rows]))
+        spent = [(*key, meter.tat, meter.tat) for key, meter in self.known.items() if meter.spent]
+        if spent:
+            yield from ask(Many("spend_meters", spent))
 
 
 def shut(closings: dict[MeterKey, Micros]) -> Steps[None]:
