@@ -16,14 +16,15 @@ local function edit(job)
     s[QUEUE] = queue
     named[queue] = true
   end
-  join(job)
   local due = due_in and now + due_in or due_at(job)
-  if s[STATE] == HELD then
-    s[DUE] = due - s[ENQUEUED]
-  elseif s[STATE] == WAITING and due <= now then
-    if moved then line_up(job, due_at(job)) end
-  elseif due_in then
-    line_up(job, due)
+  local in_line = s[STATE] == WAITING and due <= now
+  if s[STATE] ~= HELD and in_line and moved then
+    line_up(job, due_at(job), true)
+  elseif s[STATE] ~= HELD and not in_line and due_in then
+    line_up(job, due, true)
+  else
+    if s[STATE] == HELD then s[DUE] = due - s[ENQUEUED] end
+    join(job)
   end
 end
 

@@ -79,10 +79,12 @@ do
     if s[OUTCOME] == LAPSE then s[MARK] = 0 end
     index_fields(job, true)
     named[s[QUEUE]] = true
-    join(job)
-    if s[STATE] == HELD then return end
-    local stays = s[STATE] == WAITING and queue == s[QUEUE]
-    if due_at(job) > now or not stays then line_up(job, due_at(job)) end
+    local stays = s[STATE] == WAITING and queue == s[QUEUE] and due_at(job) <= now
+    if s[STATE] == HELD or stays then
+      join(job)
+    else
+      line_up(job, due_at(job), true)
+    end
   end
 
   -- The holder of the key runs: at most one job follows it.

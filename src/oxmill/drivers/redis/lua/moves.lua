@@ -167,9 +167,10 @@ local function move(job, state)
   join(job)
 end
 
--- To the end of the line, or among the scheduled if it is not due yet.
-local function line_up(job, due)
-  leave(job)
+-- To the end of the line, or among the scheduled if it is not due yet. `out` if it has left its place
+-- already, so that it makes a lane only where it stays.
+local function line_up(job, due, out)
+  if not out then leave(job) end
   job.s[DUE] = due - job.s[ENQUEUED]
   if due <= now then job.s[PLACE] = draw() end
   job.s[STATE] = due > now and SCHEDULED or WAITING
