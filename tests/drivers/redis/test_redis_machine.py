@@ -26,6 +26,7 @@ STORIES = settings(
 
 KINDS = [
     (None, Face.BLOCKING, "all"),
+    (None, Face.BLOCKING, "gates"),
     (None, Face.ASYNC, "flows"),
     *zip(WHEELS, Face, ("flows", "all"), strict=True),
 ]
