@@ -104,7 +104,7 @@ def drain(place: Place, jobs: int, *, kept: bool = False) -> Measured:
         }
         rows = raw.call("complete_and_claim", given)
         count += sum(1 for row in rows if row[0] is not None)
-        claimed = [row[3:] for row in rows if row[3] is not None]
+        claimed = [row[4:] for row in rows if row[4] is not None]
         if not claimed and not held:
             break
         held = claimed

@@ -375,5 +375,5 @@ def test_a_held_job_names_what_it_waits_for():
     told_ = told(job=held)
 
     assert closed(told_) == ["dependencies"]
-    assert "spawned have ended: c1, c2" in told_.summary
+    assert "2 jobs that it has spawned: c1, c2" in told_.summary
     assert told_.closed[0].remedy == "oxmill flows show f"

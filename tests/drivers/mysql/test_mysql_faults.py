@@ -495,7 +495,7 @@ def test_a_migration_that_stopped_halfway_is_finished(url):
         shared_server().ask("DROP TABLE oxmill_events", name)
     with opened(url) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
-        assert do(driver, Version()).current == 1
+        assert not do(driver, Version()).pending
     assert shared_server().ask("SELECT id, payload FROM oxmill_job_view", name) == (("a", "{}"),)
 
 
