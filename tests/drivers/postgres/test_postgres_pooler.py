@@ -15,7 +15,11 @@ from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.model.unique import UniqueKey
 from oxmill.store.doorbell import work
 
-PGBOUNCER = os.environ.get("PGBOUNCER_UNDER_TEST") or shutil.which("pgbouncer")
+PGBOUNCER = (
+    os.environ.get("PGBOUNCER_UNDER_TEST")
+    or shutil.which("pgbouncer")
+    or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+)
 SETTINGS = """
 [databases]
 postgres = host=127.0.0.1 port={server} dbname=postgres user=postgres
