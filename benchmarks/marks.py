@@ -12,7 +12,6 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median, quantiles
 
 from benchmarks.contestant import Measured, Place
 
@@ -68,6 +67,8 @@ def stamp(folder: Path, sent: float) -> None:
 
 def latencies(place: Place, jobs: int, send: Callable[[float], object]) -> Measured:
     """Send one stamped job after the other to an idle worker in another process."""
+    from statistics import median, quantiles  # the worker's memory is measured
+
     path = place.folder / "stamps"
     os.mkfifo(path)
     seconds: list[float] = []

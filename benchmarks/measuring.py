@@ -59,8 +59,9 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
             stack.enter_context(party.process(place, "work", log=f"worker {number}"))
             for number in range(entry.workers)
         ]
-        deadline = time.monotonic() + PATIENCE
+        deadline, busy = time.monotonic() + PATIENCE, Busy()
         while watch.poll() is None:
+            busy.look(begun=any(place.folder.glob("started-*")))
             if any(worker.poll() is not None for worker in workers):
                 raise Failed("a worker ended before its work")
             if time.monotonic() > deadline:
@@ -68,7 +69,7 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
             time.sleep(0.1)
         empty_at = json.loads(watch.stdout.read().splitlines()[-1])["empty_at"]
     took = empty_at - first_start(place.folder)
-    return {"rate": jobs / took, "took_s": took}
+    return {"rate": jobs / took, "took_s": took, "cores": busy.cores}
 
 
 def latency(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
@@ -99,6 +100,32 @@ def stored(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     before = bytes_of(place.url)
     party.ask(place, "fill", jobs)
     return {"bytes": (bytes_of(place.url) - before) / jobs}
+
+
+class Busy:
+    """How many cores of the machine were at work while a race ran, whoever used them: a second worker can
+    only add what the first one and its server leave idle."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, float] | None = None
+        self._last: tuple[float, float] | None = None
+
+    def look(self, *, begun: bool) -> None:
+        """Look at the machine's own counters, once the race has begun."""
+        if not begun:
+            return
+        spent = [int(ticks) for ticks in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
+        idle = spent[3] + spent[4]  # and waiting for disks
+        self._last = (time.monotonic(), (sum(spent) - idle) / os.sysconf("SC_CLK_TCK"))
+        self._first = self._first or self._last
+
+    @property
+    def cores(self) -> float:
+        """The mean; 0 if the race was over before there was anything to compare."""
+        if self._first is None or self._last is None or self._first == self._last:
+            return 0.0
+        (start, before), (end, after) = self._first, self._last
+        return (after - before) / (end - start)
 
 
 WAYS = {"race": race, "latency": latency, "idle": idle, "bytes": stored}

@@ -84,8 +84,12 @@ class Party:
         )
 
     def _environment(self, place: Place) -> dict[str, str]:
+        inherited = dict(os.environ)
+        # What is installed is compiled, and so are the peers: a process that compiles its sources at
+        # each start keeps a megabyte or two of what that leaves behind.
+        inherited.pop("PYTHONDONTWRITEBYTECODE", None)
         return {
-            **os.environ,
+            **inherited,
             "PYTHONPATH": str(ROOT),
             **self.variables,
             **place.environment(),

@@ -1,5 +1,7 @@
 """Stories of flows with a real worker, told on every store that has them."""
 
+import asyncio
+import threading
 import time
 from itertools import count
 
@@ -48,6 +50,36 @@ class FlowCases:
         assert app.get(firm.id).reason == "dependency"
         assert [each.id for each in app.flows.find(fields={"story": "graph"})] == [f.id]
         assert f.retry() == 2
+
+    @pytest.mark.parametrize("blocking", [True, False])
+    def test_who_waits_for_a_flow_is_woken_at_its_end(self, app, monkeypatch, blocking):
+        """Looking at the store again would take longer than the test's patience."""
+        monkeypatch.setattr("oxmill.queue.flow._FIRST_PAUSE", 10 * PATIENCE)
+        monkeypatch.setattr("oxmill.queue.flow._LONGEST_PAUSE", 10 * PATIENCE)
+        looked = threading.Event()
+
+        @app.task(name="linger")
+        def linger() -> bool:
+            return looked.wait(PATIENCE)
+
+        with app.flow("waited for") as f:
+            f.add(linger)
+        flow = app.flows[f.id]
+        look = flow._info
+
+        def noted(driver):
+            found = yield from look(driver)
+            looked.set()
+            return found
+
+        flow._info = noted
+        started = time.monotonic()
+        with app.running():
+            info = (
+                flow.outcome(5 * PATIENCE) if blocking else asyncio.run(flow.aoutcome(5 * PATIENCE))
+            )
+        assert info.status is FlowStatus.SUCCEEDED
+        assert time.monotonic() - started < PATIENCE
 
     def test_many_jobs_are_staged_spawned_and_joined(self, app):
         @app.task(name="one")

@@ -5,16 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import django
 import django.conf
-from django.db import connections
+from django.db import connections, transaction
 from django.db.utils import ConnectionHandler
 
 from oxmill.model.query import Find, Get
 from oxmill.model.state import State
+from oxmill.queue.context import Context
 
 CHILD = Path(__file__).parent / "transaction_child.py"
 
@@ -66,6 +67,29 @@ def django_connection(engine, **settings):
         connections[alias].close()
         del connections[alias]
         del connections.settings[alias]
+
+
+def completed_by_django(stage, connection, orders):
+    """A run's end and what it wrote are one transaction of Django's."""
+    job = stage.send.enqueue("ann")
+    lease = stage.app.queue("default").lease("60s")
+    context = Context(lease.job, None, stage.send)
+
+    def write(name):
+        with connection.cursor() as cursor:
+            cursor.execute(f"INSERT INTO orders VALUES ('{name}')")
+
+    with suppress(ZeroDivisionError), transaction.atomic(using="oxmill"):
+        write("dropped")
+        context.complete_in(connection, "dropped")
+        raise ZeroDivisionError
+    assert (stage.record(job.id).state, orders()) == (State.RUNNING, [])
+    with transaction.atomic(using="oxmill"):
+        write("one")
+        context.complete_in(connection, "done")
+    record = stage.record(job.id)
+    assert (record.state, record.result) == (State.SUCCEEDED, b'"done"')
+    assert orders() == ["one"]
 
 
 def killed_after_commit(stage, where, connect, folder):

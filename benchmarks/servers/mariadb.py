@@ -21,7 +21,12 @@ def serve(folder: Path) -> Iterator[str]:
     port, data = free_port(), folder / "data"
     subprocess.run(["cp", "-a", str(_pattern()), str(data)], check=True)
     command = [find("mariadbd"), "--no-defaults", f"--datadir={data}", f"--user={getuser()}"]
-    command += [f"--socket={folder / 'socket'}", f"--port={port}", "--bind-address=127.0.0.1"]
+    command += [
+        f"--tmpdir={folder}",
+        f"--socket={folder / 'socket'}",
+        f"--port={port}",
+        "--bind-address=127.0.0.1",
+    ]
     command += ["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=256M"]
     ready = [*_ask(port), "-e", "CREATE DATABASE IF NOT EXISTS bench"]
     with running(command, folder, lambda: answers(ready)):

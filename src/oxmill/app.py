@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack, get_args
 
-from oxmill.connect import Mode, connect, store_url
+from oxmill.connect import Mode, connect, store_url, without_secrets
+from oxmill.errors import BadConfig
 from oxmill.model.job import NewJob
 from oxmill.queue.bulk import Loaded, enqueue_all, load_all, with_connection
 from oxmill.queue.call import Call
@@ -59,6 +60,7 @@ class App(Declaring, Looking):
     """
 
     def __init__(self, url: str | None = None, **options: Unpack[AppOptions]) -> None:
+        _check_options(options)
         self.url = store_url(url)
         self.middleware: tuple[Middleware, ...] = tuple(options.get("middleware", ()))
         self.lifespan: Lifespan | None = options.get("lifespan")
@@ -206,7 +208,7 @@ class App(Declaring, Looking):
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"<App {self.url.partition('@')[2] or self.url}, {len(self.registry)} tasks>"
+        return f"<App {without_secrets(self.url)}, {len(self.registry)} tasks>"
 
     def _open(self) -> Driver:
         return connect(self.url, doorbell=self._doorbell, mode=self._mode)
@@ -243,6 +245,16 @@ class Background:
     def _raise(self) -> None:
         if self._error is not None:
             raise self._error
+
+
+def _check_options(options: AppOptions) -> None:
+    """Refuse what would otherwise be left out without a word."""
+    unknown = sorted(set(options) - AppOptions.__optional_keys__)
+    if unknown:
+        known = ", ".join(sorted(AppOptions.__optional_keys__))
+        raise BadConfig(f"App has no option {unknown[0]!r}; the options are {known}")
+    if (mode := options.get("mode", "durable")) not in get_args(Mode):
+        raise BadConfig(f"mode={mode!r}: use one of {', '.join(get_args(Mode))}")
 
 
 def _enqueue_hooks(middleware: Sequence[Middleware]) -> list[Callable[[NewJob], NewJob]]:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from oxmill.errors import BadConfig
 from oxmill.model.value import Micros
@@ -61,6 +62,7 @@ def connect(
     place = store_url(url)
     scheme, mark, _ = place.partition("://")
     scheme = scheme.lower() if mark else ""
+    _check_escapes(place, scheme)
     if scheme == "memory":
         from oxmill.drivers.memory.driver import open_memory  # noqa: PLC0415 - one of many
 
@@ -114,6 +116,28 @@ def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driv
     return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
+def _check_escapes(url: str, scheme: str) -> None:
+    """Refuse a password with a character that ends the place where passwords stand: the rest of it
+    would be taken for a host or a path, and be shown."""
+    if scheme.partition("+")[0] not in _REDIS | _POSTGRES | _MYSQL or scheme == "unix":
+        return
+    try:
+        parts = urlsplit(url)
+        readable = "@" not in parts.path + parts.fragment
+    except ValueError:
+        readable = False
+    if not readable:
+        raise BadConfig(
+            f"the {scheme}:// URL cannot be read; write special characters of the user and the "
+            f"password as %XX: / is %2F, ? is %3F, # is %23, @ is %40, [ is %5B, ] is %5D"
+        ) from None
+
+
+def without_secrets(url: str) -> str:
+    """A URL for people: no user, no password, no options."""
+    return url.partition("?")[0].rpartition("@")[2]
+
+
 def sqlite_path(url: str) -> str:
     """The file that a `sqlite:` URL names."""
     path = url.partition("://")[2]
@@ -132,8 +156,8 @@ def _unknown(url: str, scheme: str) -> str:
             f"{scheme}:// is not supported in this version; it will come with the extra "
             f"oxmill[{extra}]. Use sqlite:///jobs.db until then"
         )
-    shown = f"the scheme {scheme!r}" if scheme else f"{url!r}, which has no scheme"
+    shown = f"the scheme {scheme!r}" if scheme else f"{without_secrets(url)!r}, which has no scheme"
     return (
         f"there is no store for {shown}; use sqlite:///jobs.db, redis://host, "
-        f"postgresql://host/database or memory://"
+        f"postgresql://host/database, mysql://host/database or memory://"
     )

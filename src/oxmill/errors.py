@@ -28,6 +28,7 @@ OxmillError
 ├── WrongContext             a blocking call inside a running event loop, or the like
 └── StoreError               the store did not do it
     ├── StoreUnavailable     it cannot be reached, or is busy; try again
+    │   └── StoreReplaced    it was emptied, or is an older copy of itself or another one
     ├── OutcomeUnknown       it may or may not have done it; repeating is safe
     ├── StoreFull            disk or memory is full
     ├── StoreRefused         its settings or its place are unsafe
@@ -196,6 +197,11 @@ class StoreError(OxmillError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be reached or stayed busy; nothing was written, so try again."""
+
+
+class StoreReplaced(StoreUnavailable):
+    """The store was emptied, or is an older copy of itself or another one, so acknowledged jobs are
+    gone. Nothing was written. It is told once: the next call goes to the store as it is now."""
 
 
 class OutcomeUnknown(StoreError):

@@ -1,12 +1,13 @@
 """Tasks that are killed, frozen and starved. Imported by worker processes and by their children."""
 
 import asyncio
+import json
 import os
 import signal
 import time
 from pathlib import Path
 
-from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.connect import connect
 from oxmill.queue.client import Client
 from oxmill.queue.context import current
 from oxmill.queue.declaring import Declaring
@@ -15,7 +16,8 @@ from oxmill.queue.options import TaskOptions
 from oxmill.queue.spawning import Spawn
 
 app = Declaring(
-    Client(lambda: open_sqlite(os.environ["CHAOS_DB"]), IdSource()), TaskOptions(crash_limit=3)
+    Client(lambda: connect(**json.loads(os.environ["CHAOS_STORE"])), IdSource()),
+    TaskOptions(crash_limit=3),
 )
 
 

@@ -46,6 +46,14 @@ def test_list_is_a_table_of_the_newest_first(shell, flow):
     assert shell("flows").stdout == shell("flows", "list").stdout
 
 
+def test_a_list_is_shown_and_found_by_its_values(shell, flow):
+    flow("f1", fields={"to": ("ann", "bob"), "n": 1})
+    flow("f2", name="export")
+    assert shell("flows", "list").stdout.splitlines()[2].endswith("to=ann,bob n=1")
+    (told,) = shell.data("flows", "list", "-f", "to=bob")
+    assert (told["id"], told["fields"]) == ("f1", {"to": ["ann", "bob"], "n": 1})
+
+
 @pytest.mark.parametrize(
     "words", [("--name", "import"), ("-s", "succeeded"), ("-f", "user_id=62")], ids=lambda w: w[0]
 )

@@ -87,6 +87,24 @@ def test_pages_follow_each_other_by_cursor(shell):
     assert "--after" not in rest.stderr
 
 
+def test_a_field_that_is_a_list_is_found_by_its_values(shell):
+    shell.enqueue("wanted", fields={"to": ("ann", 62)})
+    shell.enqueue("other", fields={"to": ()})
+    (told,) = shell.data("jobs", "list", "-f", "to=62")
+    assert told["id"] == "wanted"
+    assert shell.data("jobs", "show", "wanted")["fields"] == {"to": ["ann", 62]}
+
+
+def test_a_field_given_several_times_makes_a_list(shell):
+    shell("enqueue", "app:send", "{}", "--raw", "-f", "to=ann", "-f", "n=1", "-f", "to=62")
+    (told,) = shell.data("jobs", "list", "-f", "to=62")
+    assert shell.data("jobs", "show", told["id"])["fields"] == {"to": ["ann", 62], "n": 1}
+
+
+def test_a_field_is_looked_for_once(shell):
+    assert "given twice" in shell("jobs", "list", "-f", "to=a", "-f", "to=b", code=2).stderr
+
+
 def test_a_field_needs_a_value(shell):
     assert "NAME=VALUE" in shell("jobs", "list", "-f", "user", code=2).stderr
 

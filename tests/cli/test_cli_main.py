@@ -1,5 +1,6 @@
 """The front door: help, near matches, exit codes, finding the app, how fast it opens."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -245,6 +246,36 @@ def test_the_option_comes_first_then_the_variable_then_the_project_then_the_file
     assert locate("mine.py") == Place("mine.py", "--app")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--url", "sqlite:///mine.db", "-o", "json", "queues", "list"),
+        ("--url", "sqlite:///mine.db", "queues", "list", "-o", "json"),
+        (
+            "--url",
+            "sqlite:///other.db",
+            "queues",
+            "list",
+            "--url",
+            "sqlite:///mine.db",
+            "-o",
+            "json",
+        ),
+        ("--url", "sqlite:///mine.db", "-o", "json"),
+    ],
+)
+def test_common_options_may_stand_before_a_command_and_lose_to_those_behind_it(
+    words, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run("enqueue", "send", "--queue", "mine", "--url", "sqlite:///mine.db")
+
+    shown = json.loads(run(*words).stdout)
+
+    assert "mine" in json.dumps(shown)
+    assert not (tmp_path / "other.db").exists()
+
+
 def test_the_project_file_of_a_folder_above_counts(project, monkeypatch):
     file = project("pyproject.toml", '[tool.oxmill]\napp = "shop.jobs:app"')
     project("deep/inside/readme.py", "")
@@ -285,7 +316,18 @@ def test_an_app_that_cannot_be_taken_is_exit_2(project, path, hint):
 
 def test_an_error_inside_the_app_is_not_mistaken_for_a_missing_module(project):
     project("jobs.py", "import no_such_package\n")
-    assert "no_such_package" in run("tasks", "--app", "jobs", code=1).stderr
+    assert "no_such_package" in run("tasks", "--app", "jobs", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("app = App(", "SyntaxError: '(' was never closed"), ("1 / 0", "ZeroDivisionError")],
+)
+def test_an_app_that_cannot_be_imported_is_told_in_its_own_words(project, text, words):
+    project("wrong.py", text)
+    said = run("tasks", "--app", "wrong.py", code=2).stderr
+    assert words in said
+    assert "--debug shows where" in said
 
 
 def test_no_app_at_all_says_how_to_get_one(project):

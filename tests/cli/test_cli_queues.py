@@ -90,13 +90,27 @@ def test_they_can_be_throttled(shell, where):
 
 
 def test_several_things_are_closed_at_once(shell):
-    told = shell.data("queues", "pause", "mail", "reports", "--group", "acme", "--task", "t")
-    assert told["queues"] == {
-        "mail": ["paused"],
-        "reports": ["paused"],
-        "task:t": ["paused"],
-        "group:acme": ["paused"],
-    }
+    told = shell.data("queues", "pause", "mail", "reports")
+    assert told["queues"] == {"mail": ["paused"], "reports": ["paused"]}
+    told = shell.data("queues", "pause", "--group", "acme", "--group", "umbrella")
+    assert told["queues"] == {"group:acme": ["paused"], "group:umbrella": ["paused"]}
+
+
+@pytest.mark.parametrize("verb", ["pause", "block", "throttle", "resume", "unblock", "unthrottle"])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("mail", "--group", "acme"), "queue mail and --group acme"),
+        (("mail", "--task", "app:send"), "queue mail and --task app:send"),
+        (("--group", "acme", "--field", "user_id=62"), "--group acme and --field user_id=62"),
+    ],
+)
+def test_a_queue_and_a_group_are_not_closed_by_one_command(shell, verb, words, told):
+    rate = ("--rate", "1/s") if verb == "throttle" else ()
+    refused = " ".join(shell("queues", verb, *words, *rate, code=2).stderr.split())
+    assert told in refused
+    assert "a command of its own" in refused
+    assert shell.data("queues", "rules") == []
 
 
 def test_a_rule_needs_something_to_be_about(shell):
@@ -312,6 +326,14 @@ def test_cron_pause_and_resume(shell):
     assert shell("cron", "pause", "nightly").stdout == "nightly: paused\n"
     assert shell.data("cron")[0]["paused"] is True
     assert shell("cron", "resume", "nightly").stdout == "nightly: open\n"
+
+
+def test_cron_rm_removes_for_good(shell):
+    put(shell)
+    put(shell, name="hourly")
+    assert shell("cron", "rm", "nightly").stdout == "nightly: removed\n"
+    assert [one["name"] for one in shell.data("cron")] == ["hourly"]
+    assert "no schedule 'nightly'" in shell("cron", "rm", "nightly", code=3).stderr
 
 
 def test_an_unknown_schedule_is_exit_3_with_the_nearest_name(shell):

@@ -349,6 +349,13 @@ def test_a_rule_on_a_task_a_group_or_a_field_in_the_way(scope, target, kind, lif
     assert told_.runs_at == ends
 
 
+def test_a_rule_on_a_field_covers_a_list_that_holds_its_value():
+    rule = Rule(kind=RuleKind.PAUSE, scope=Scope.FIELD, target="user_id=62")
+
+    assert closed(told(job=job(fields={"user_id": (7, 62)}), rules=(rule,))) == ["pause"]
+    assert closed(told(job=job(fields={"user_id": (6, 2)}), rules=(rule,))) == []
+
+
 def test_an_open_throttle_is_told_and_not_in_the_way():
     rule = Rule(kind=RuleKind.THROTTLE, scope=Scope.GROUP, target="acme", rate="1/min")
 

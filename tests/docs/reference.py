@@ -269,8 +269,11 @@ def events_page():
 def stores_page():
     """What each store can do."""
     with tempfile.TemporaryDirectory() as folder:
-        servers = ("redis://localhost", "postgresql://localhost/jobs", "mysql://localhost/jobs")
-        urls = ("memory://", f"sqlite:///{folder}/jobs.db", *servers)
+        urls = (
+            *("memory://", f"sqlite:///{folder}/jobs.db"),
+            *("redis://localhost", "redis://localhost?shards=2"),
+            *("postgresql://localhost/jobs", "mysql://localhost/jobs"),
+        )
         stores = [connect(url) for url in urls]  # none is reached before its first use
         docs = field_docs(Capability)
         rows = [
@@ -282,6 +285,7 @@ def stores_page():
             for one in Capability
         ]
         names = [store.name for store in stores]
+        names[3] += " (shards > 1)"
         for store in stores:
             store.close()
     return [

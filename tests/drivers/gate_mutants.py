@@ -1,5 +1,7 @@
 """Planted bugs about lanes, gates, limits and rules."""
 
+from functools import partial
+
 import msgspec
 from mutants import mutant
 
@@ -191,7 +193,12 @@ def gates_are_no_reason_to_come_back(right):
 # --- ordered groups -------------------------------------------------------------------------------
 
 
-@mutant((settling, "is_ordered"))
+@mutant(
+    (settling, "is_ordered"),
+    found_by=partial(
+        ordering_tests.test_a_job_tried_again_at_once_is_the_next, outcome=Outcome.RETRY
+    ),
+)
 def a_retry_in_an_ordered_group_loses_its_place(right):
     return lambda world, record: False
 

@@ -62,6 +62,17 @@ def test_jobs_are_found_by_every_condition(app, send, face, clock):
     assert found(app, face, before=middle) == [first]
 
 
+def test_a_list_is_found_by_each_of_its_values(app, send, face):
+    first = face(send.using(fields={"to": ["ann", "bob"], "n": (1, 2)}), "enqueue", "a").id
+    second = face(send.using(fields={"to": "bob"}), "enqueue", "b").id
+
+    assert found(app, face, fields={"to": "bob"}) == [second, first]
+    assert found(app, face, fields={"to": "ann", "n": 2}) == [first]
+    assert face(app, "get", first).fields == {"to": ("ann", "bob"), "n": (1, 2)}
+    with pytest.raises(BadInput, match="one text or whole number"):
+        found(app, face, fields={"to": ["ann"]})
+
+
 def test_pages_are_walked_to_their_end(app, send, face):
     face(app, "load", (send.bind(f"{n}") for n in range(450)))
 

@@ -165,8 +165,12 @@ def test_flows_are_looked_up_by_fields_of_the_state(app, steps, t):
 
     (found,) = app.flows.find(fields={"user_id": 62})
     assert (found.id, found.fields) == (flow.id, {"user_id": 62, "guild": "x", "tier": "gold"})
-    with pytest.raises(BadArguments, match="text or whole numbers"):
-        access.start({"user_id": [1]})
+    both = access.start({"user_id": [62, 64], "guild": []}, fields={"tier": ["gold", "red"]})
+    assert [each.id for each in app.flows.find(fields={"user_id": 62})] == [both.id, flow.id]
+    assert [each.id for each in app.flows.find(fields={"tier": "red"})] == [both.id]
+    for wrong in ({"user_id": {"a": 1}}, {"user_id": [1, True]}, {"user_id": [[1]]}):
+        with pytest.raises(BadArguments, match="text, whole numbers, or lists"):
+            access.start(wrong)
 
 
 def test_a_step_that_fails_leaves_the_state_and_can_be_retried(app, steps, log, t):

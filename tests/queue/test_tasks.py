@@ -235,7 +235,24 @@ def test_retry_is_a_policy_a_number_of_attempts_or_none(app, given, attempts):
         ({"run_at": datetime(2030, 1, 1)}, "no time zone"),  # noqa: DTZ001
         ({"retry": 0}, "allows no run at all"),
         ({"retry": True}, "not a number of attempts"),
+        ({"retry": "5"}, "not a policy"),
+        ({"retry": Retry(2.5)}, "not a whole number of attempts"),
+        ({"retry": Retry(base="soon")}, "not a length of time"),
+        ({"retry": Retry(cap=-4)}, "negative"),
+        ({"retry": Retry(backoff="quadratic")}, "use one of exponential"),
+        ({"retry": Retry(backoff=[1, "soon"])}, "not a length of time"),
+        ({"retry": Retry(backoff=5)}, "Retry: "),
+        ({"retry": Retry(give_up_on=[ValueError])}, "a tuple of exception classes"),
+        ({"retry": Retry(on=("ValueError",))}, "a tuple of exception classes"),
+        ({"delay": None}, "not a length of time"),
+        ({"run_at": "2030-01-01"}, "not a moment"),
+        ({"fields": None}, "not a mapping"),
+        ({"fields": {1: "a"}}, "not text"),
         ({"tags": "abc"}, "is one text"),
+        ({"tags": [1]}, "not text"),
+        ({"tags": 1}, "not a list of texts"),
+        ({"headers": {"a": 1}}, "not text"),
+        ({"id": ""}, "the id is empty"),
         ({"priority": "high"}, "not a whole number"),
         ({"queue": 5}, "not text"),
         ({"pool": "fibre"}, "not one of auto, thread, process"),
@@ -247,6 +264,22 @@ def test_a_wrong_option_is_refused_where_it_is_written(app, options, words):
 
     with pytest.raises(BadInput, match=words):
         work.using(**options)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda app: App("memory://", middlewares=[]), "no option 'middlewares'"),
+        (lambda app: App("memory://", mode="safe"), "use one of durable, process, volatile"),
+        (lambda app: app.task(5), "not a function"),
+        (lambda app: app.step(5), "not a function"),
+        (lambda app: app.enqueue_many([str]), "not a call"),
+        (lambda app: app.queue("q").add_many(["text"]), "an item is bytes"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_where_it_is_written(app, make, words):
+    with pytest.raises(BadInput, match=words):
+        make(app)
 
 
 @pytest.mark.parametrize(

@@ -257,15 +257,45 @@ async def test_a_cancellation_from_inside_is_an_ordinary_failure(world):
     assert (job.state, job.error.type) == (State.FAILED, "asyncio.exceptions.CancelledError")
 
 
-async def test_stop_iteration_from_a_thread_is_a_failure(world):
+@pytest.mark.parametrize("kind", [StopIteration, GeneratorExit])
+async def test_what_a_coroutine_cannot_raise_is_a_failure_from_a_thread(world, kind):
     @world.task(retry=Retry(1))
     def confused():
-        raise StopIteration
+        raise kind
 
     await world.start()
     job = await world.ended(await world.enqueue(confused))
 
     assert (job.state, job.error.type) == (State.FAILED, "RuntimeError")
+
+
+async def test_a_policy_that_cannot_be_followed_fails_the_job_and_frees_the_slot(world):
+    policy = Retry(3)
+
+    @world.task(retry=policy)
+    async def bad():
+        raise ValueError("the real trouble")
+
+    policy.give_up_on = [ValueError]  # as written by hand, past every check
+    await world.start()
+    job = await world.ended(await world.enqueue(bad))
+
+    assert (job.state, job.error.type) == (State.FAILED, "TypeError")
+    assert "the real trouble" in job.error.traceback
+
+
+async def test_a_run_always_comes_to_a_conclusion_even_by_a_defect_of_ours(world, monkeypatch):
+    @world.task
+    async def fine(): ...
+
+    async def broken(run):
+        raise GeneratorExit
+
+    worker = await world.start()
+    monkeypatch.setattr(worker._parts.executor._execution, "perform", broken)
+    job = await world.ended(await world.enqueue(fine))
+
+    assert (job.state, job.error.type) == (State.FAILED, "GeneratorExit")
 
 
 async def test_the_context_is_the_runs_own(world):

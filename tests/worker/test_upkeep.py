@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from oxmill.errors import StoreUnavailable
 from oxmill.maintenance.pruner import Pruner
@@ -12,8 +13,9 @@ from oxmill.maintenance.sweeper import Sweeper
 from oxmill.model.claim import Claim
 from oxmill.model.job import NewJob
 from oxmill.model.query import Find
-from oxmill.model.schedule import CatchUp, ListSchedules, PutSchedules, Schedule
+from oxmill.model.schedule import CatchUp, ListSchedules, Overlap, PutSchedules, Schedule
 from oxmill.model.settings import DAY, SECOND
+from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.model.state import State
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import ScheduleBroken, StoreBack, StoreTrouble, TickFired
@@ -59,6 +61,16 @@ def infos(store):
     return {info.schedule.name: info for info in found.items}
 
 
+def claim(store):
+    request = Claim(queues=("default",), limit=10, lease=DAY, worker="w", nonce=1)
+    return store.run(store.claiming.claim(request)).jobs
+
+
+def complete(store, leased):
+    ends = tuple(Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE) for job in leased)
+    store.run(store.settling.settle(Settle(items=ends)))
+
+
 async def test_a_schedule_makes_one_job_per_tick_however_many_schedulers_run(store, clock):
     put(store, schedule())
     schedulers = [Scheduler(store, Bus()) for _ in range(3)]
@@ -101,6 +113,41 @@ async def test_one_bad_schedule_never_stops_the_others(store, clock):
     assert "Mars" in found["lost"].error
     assert found["good"].error is None
     assert sorted(event.schedule for event in heard) == ["bad", "good", "lost"]
+
+
+async def test_one_bad_declaration_never_stops_the_others(store, clock):
+    bus, heard = Bus(), []
+    bus.subscribe(heard.append, ScheduleBroken)
+    bad = schedule("bad", job=replace(schedule("x").job, fields={"paid": True}))
+    scheduler = Scheduler(store, bus, [schedule("first"), bad, schedule("last")])
+
+    await scheduler.run_once()
+
+    assert sorted(infos(store)) == ["first", "last"]
+    assert [event.schedule for event in heard] == ["bad"]
+    clock.advance(60 * SECOND)
+    await scheduler.run_once()
+    assert len(jobs(store)) == 2
+
+
+async def test_a_queued_tick_starts_behind_the_live_job_not_beside_it(store, clock):
+    put(store, schedule("slow", overlap=Overlap.QUEUE_ONE))
+    scheduler = Scheduler(store, Bus())
+    await scheduler.run_once()
+    clock.advance(60 * SECOND)
+    await scheduler.run_once()
+    running = claim(store)
+
+    for _ in range(3):
+        clock.advance(60 * SECOND)
+        await scheduler.run_once()
+    beside = claim(store)
+    complete(store, running)
+
+    assert len(running) == 1
+    assert beside == ()
+    assert len(claim(store)) == 1
+    assert len(jobs(store)) == 2
 
 
 async def test_a_schedule_whose_job_cannot_be_stored_is_told(store, clock):

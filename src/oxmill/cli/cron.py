@@ -55,7 +55,7 @@ def read_schedules(session: Session) -> Schedules:
     return session.run(session.driver.scheduling.schedules(ListSchedules()))
 
 
-command = ListGroup("cron", help="List, foresee, run, pause and resume schedules.")
+command = ListGroup("cron", help="List, foresee, run, pause, resume and remove schedules.")
 
 
 @command.command("list", examples=("oxmill cron list", "oxmill cron list -o json"))
@@ -112,10 +112,30 @@ def resume(session: Session, *, names: tuple[str, ...]) -> None:
     _put(session, names, PutSchedules(resume=names, author=session.author))
 
 
-def _put(session: Session, names: tuple[str, ...], request: PutSchedules) -> None:
-    before = read_schedules(session)
+@command.command("rm", examples=("oxmill cron rm nightly", "oxmill cron rm nightly hourly"))
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.pass_obj
+def remove(session: Session, *, names: tuple[str, ...]) -> None:
+    """Remove schedules that the code declares no more.
+
+    Jobs that they have made stay. One that the code still declares comes back with the next worker.
+    """
+    _known(session, names)
+    request = PutSchedules(drop=names, author=session.author)
+    session.run(session.driver.scheduling.put_schedules(request))
+    show_one(
+        {"removed": names}, lambda: "\n".join(f"{name}: removed" for name in names), session.output
+    )
+
+
+def _known(session: Session, names: tuple[str, ...]) -> None:
+    found = read_schedules(session)
     for name in names:
-        _find(before, name)
+        _find(found, name)
+
+
+def _put(session: Session, names: tuple[str, ...], request: PutSchedules) -> None:
+    _known(session, names)
     session.run(session.driver.scheduling.put_schedules(request))
     after = read_schedules(session)
     states = {name: "paused" if _find(after, name).paused else "open" for name in names}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import click
+from msgspec.structs import asdict
 
 from oxmill.cli import records
 from oxmill.cli.doctor import told, verdict
@@ -15,7 +16,7 @@ from oxmill.cli.exits import NotFound
 from oxmill.cli.framework import Group
 from oxmill.cli.output import say, show_one
 from oxmill.cli.session import Session
-from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
+from oxmill.store.roles.installing import Check, ExtraColumn, Mend, Migrate, Version
 
 command = Group("db", help="Migrate, check and print the schema of the store.")
 
@@ -43,7 +44,7 @@ class Migration(NamedTuple):
 def migrate(session: Session, *, only_plan: bool, columns: tuple[str, ...]) -> None:
     """Bring the schema of the store up to date. Applying it again changes nothing."""
     extra = tuple(extra_column(text) for text in columns)
-    store = session.untouched
+    store = session.driver
     schema = session.run(store.installing.version(Version()))
     names = [one.name for one in migrations(store.name) if one.number > schema.current]
     if not only_plan:
@@ -68,13 +69,27 @@ def extra_column(text: str) -> ExtraColumn:
     raise click.BadParameter(f"{kind!r} is not a type of column; use text or integer")
 
 
-@command.command(examples=("oxmill db check", "oxmill db check -o json"))
+@command.command(
+    examples=("oxmill db check", "oxmill db check --repair", "oxmill db check -o json")
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="First put back jobs that stand nowhere, and drop entries of jobs that are gone.",
+)
 @click.pass_obj
-def check(session: Session) -> int:
-    """Check the store's settings and place. Exits 1 if they are unsafe."""
-    findings = session.run(session.untouched.installing.check(Check(deep=True)))
-    record = {"findings": [records.finding(one) for one in findings]}
-    show_one(record, lambda: "\n".join(told(findings)), session.output)
+def check(session: Session, *, repair: bool) -> int:
+    """Check the store's settings, place and content. Exits 1 if they are unsafe."""
+    installing = session.driver.installing
+    mended = session.run(installing.mend(Mend())) if repair else None
+    findings = session.run(installing.check(Check(deep=True)))
+    record: dict[str, Any] = {"findings": [records.finding(one) for one in findings]}
+    lines = told(findings)
+    if mended is not None:
+        record["mended"] = asdict(mended)
+        back, gone = f"{mended.returned:,} jobs put back", f"{mended.dropped:,} entries dropped"
+        lines = [f"{back}, {gone}, {mended.recounted:,} groups counted again", *lines]
+    show_one(record, lambda: "\n".join(lines), session.output)
     return verdict(findings)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from oxmill.cli.framework import Command
 from oxmill.cli.output import say, show_one
-from oxmill.cli.selection import read_fields
+from oxmill.cli.selection import read_new_fields
 from oxmill.cli.session import Session
 from oxmill.cli.times import span
 from oxmill.errors import BadArguments
@@ -49,7 +49,12 @@ from oxmill.rules.unique import Unique
 @click.option("--group", help="Its group, such as a tenant.")
 @click.option("--tag", "tags", multiple=True, help="A tag (repeatable).")
 @click.option(
-    "-f", "--field", "fields", multiple=True, metavar="NAME=VALUE", help="A field to search by."
+    "-f",
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A field to search by; several of one name make a list.",
 )
 @click.option(
     "--raw", is_flag=True, help="Do not ask the app: store the task name and JSON as given."
@@ -65,7 +70,7 @@ def command(session: Session, /, *, task: str, arguments: str, raw: bool, **give
     if given["on_conflict"] and not given["unique"]:
         raise click.UsageError("--on-conflict needs --unique")
     content = _parse(text)
-    given["fields"] = read_fields(given["fields"])
+    given["fields"] = read_new_fields(given["fields"])
     known = raw or session.place() is None
     job = _raw_job(task, content, given) if known else _app_job(session, task, content, given)
     receipt = hold(session.driver, enqueue_jobs(session.driver, (job,)))[0]

@@ -12,6 +12,7 @@ from oxmill.cli.output import Column, Listing, encode, pairs, say, show_all, sho
 from oxmill.cli.selection import read_fields
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock, here
+from oxmill.model.fields import values_of
 from oxmill.model.flow import FlowInfo, FlowStatus, ListFlows
 from oxmill.model.state import TERMINAL
 from oxmill.model.value import Micros
@@ -53,7 +54,8 @@ def _progress(flow: FlowInfo) -> str:
 
 
 def _fields(flow: FlowInfo) -> str:
-    return " ".join(f"{name}={value}" for name, value in flow.fields.items())
+    every = ((name, values_of(value)) for name, value in flow.fields.items())
+    return " ".join(f"{name}={','.join(map(str, values))}" for name, values in every)
 
 
 @click.command(

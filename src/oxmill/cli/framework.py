@@ -6,11 +6,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from oxmill.cli.output import FORMATS
+
+COMMON: Final = ("app", "url", "output", "debug")
+"""The options that every command has."""
 
 
 class Command(click.Command):
@@ -28,14 +32,13 @@ class Command(click.Command):
         """Run the command within a session made of the common options."""
         from oxmill.cli.session import Session  # noqa: PLC0415 (not needed for help)
 
-        chosen = {name: ctx.params.pop(name) for name in ("app", "url", "output", "debug")}
-        ctx.obj = Session(**chosen)
+        ctx.obj = Session(**{name: _chosen(ctx, name) for name in COMMON})
         with ctx.obj:
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command's own options first, then those that every command has."""
-        common = {"--app", "--url", "--output", "--debug", "--help"}
+        common = {"--help", *(f"--{name}" for name in COMMON)}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for title, mine in (("Options", True), ("Common options", False)):
             rows = [
@@ -50,6 +53,14 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Examples that can be copied."""
         write_examples(self.examples, formatter)
+
+
+def _chosen(ctx: click.Context, name: str) -> Any:
+    """A common option of a command: its own, else what stands before the command."""
+    value, given = ctx.params.pop(name), ctx.get_parameter_source(name)
+    if given is ParameterSource.DEFAULT:
+        return ctx.find_root().params.get(name, value)
+    return value
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
@@ -120,6 +131,7 @@ class Root(Group):
 
     def __init__(self, sections: dict[str, dict[str, str]], **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.params = [*self.params, *common_options()]
         self.sections = sections
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

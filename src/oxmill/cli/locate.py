@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from oxmill.errors import BadConfig
+from oxmill.errors import BadConfig, OxmillError
 
 if TYPE_CHECKING:
     from oxmill.app import App
@@ -86,11 +86,22 @@ def _import(path: str, place: Place) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
+            raise _broken(name, error) from error
         raise BadConfig(
             f"there is no module {name!r} (named by {place.source}). "
             f"Run this in the project's folder, or give --app package.module:app"
         ) from None
+    except OxmillError:
+        raise
+    except Exception as error:
+        raise _broken(name, error) from error
+
+
+def _broken(name: str, error: Exception) -> BadConfig:
+    """Said in the words of the error: it is the app's own."""
+    return BadConfig(
+        f"importing {name!r} raised {type(error).__name__}: {error}. Mend it; --debug shows where"
+    )
 
 
 def _module_of(file: Path, place: Place) -> tuple[str, Path]:

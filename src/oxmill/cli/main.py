@@ -22,7 +22,7 @@ SECTIONS = {
     },
     "Queues and schedules": {
         "queues": "List, show, limit, pause, block, throttle, set and purge queues.",
-        "cron": "List, foresee, run, pause and resume schedules.",
+        "cron": "List, foresee, run, pause, resume and remove schedules.",
     },
     "Health": {
         "status": "Show queues, workers and what is wrong, on one screen.",
@@ -40,17 +40,18 @@ SECTIONS = {
 
 @click.group(cls=Root, sections=SECTIONS, invoke_without_command=True)
 @click.pass_context
-def main(ctx: click.Context) -> int | None:
+def main(ctx: click.Context, /, *, app: str | None, url: str | None, **_: object) -> int | None:
     """Oxmill: a durable job queue on the store you already have.
 
     Every command finds your app by --app, OXMILL_APP, [tool.oxmill] in pyproject.toml, or app.py
-    and tasks.py in this folder. Without a command it shows the status of the app it finds.
+    and tasks.py in this folder. Without a command it shows the status of the app it finds. The common
+    options may stand before a command or after it.
     """
     if ctx.invoked_subcommand is not None:
         return None
     from oxmill.cli.locate import locate  # noqa: PLC0415 (not needed for help)
 
-    if locate(None) is None:
+    if url is None and locate(app) is None:
         click.echo(ctx.get_help())
         return None
     status = main.get_command(ctx, "status")

@@ -36,6 +36,7 @@ def covering(command: Callable[..., Any]) -> Callable[..., Any]:
         targets = tuple((scope, target) for scope, names in named.items() for target in names)
         if not targets:
             raise click.UsageError("name a queue, or give --task, --group or --field")
+        _check_one_kind(targets)
         return command(*args, targets=targets, **options)
 
     for mark in (
@@ -46,6 +47,21 @@ def covering(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         with_targets = mark(with_targets)
     return with_targets
+
+
+def _check_one_kind(targets: Targets) -> None:
+    """A queue and a group would be two rules; who names both may well mean the group in the queue."""
+    told = {scope: _written(scope, target) for scope, target in targets}
+    if len(told) > 1:
+        one, other, *_ = told.values()
+        raise click.UsageError(
+            f"a rule is about queues, tasks, groups or fields: {one} and {other} together would "
+            f"close all of both, not what they have in common. Give each in a command of its own"
+        )
+
+
+def _written(scope: Scope, target: str) -> str:
+    return f"queue {target}" if scope is Scope.QUEUE else f"--{scope} {target}"
 
 
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,7 +77,7 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
     examples=(
         "oxmill queues pause mail --reason 'mail server is down'",
         "oxmill queues pause mail reports --for 30m",
-        "oxmill queues pause --group acme --field user_id=62",
+        "oxmill queues pause --group acme --group umbrella",
     ),
 )
 @covering

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from oxmill.cli.times import when
+from oxmill.model.fields import Scalar, values_of
 from oxmill.model.info import ListQueues
 from oxmill.model.query import Filter, Find
 from oxmill.model.state import State
@@ -58,12 +59,25 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda inner, option: option(inner), reversed(_OPTIONS), with_filter)
 
 
-def read_fields(texts: Iterable[str]) -> dict[str, str | int]:
-    """Fields given as NAME=VALUE."""
-    return dict(map(_field, texts))
+def read_fields(texts: Iterable[str]) -> dict[str, Scalar]:
+    """Fields to look for, given as NAME=VALUE."""
+    found: dict[str, Scalar] = {}
+    for name, value in map(_field, texts):
+        if name in found:
+            raise click.BadOptionUsage("--field", f"--field {name}=... was given twice")
+        found[name] = value
+    return found
 
 
-def _field(text: str) -> tuple[str, str | int]:
+def read_new_fields(texts: Iterable[str]) -> dict[str, Scalar | tuple[Scalar, ...]]:
+    """Fields of a new job, given as NAME=VALUE; a name that comes again makes a list."""
+    found: dict[str, Scalar | tuple[Scalar, ...]] = {}
+    for name, value in map(_field, texts):
+        found[name] = (*values_of(found[name]), value) if name in found else value
+    return found
+
+
+def _field(text: str) -> tuple[str, Scalar]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise click.BadOptionUsage("--field", f"--field takes NAME=VALUE, not {text!r}")

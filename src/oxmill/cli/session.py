@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from oxmill.cli.locate import Place, load, locate
 from oxmill.cli.output import Format
 from oxmill.errors import BadConfig
-from oxmill.store.roles.installing import Migrate, Version
 
 if TYPE_CHECKING:
     from oxmill.app import App
@@ -36,7 +35,6 @@ class Session:
         self.debug = debug
         self._app: App | None = None
         self._driver: Driver | None = None
-        self._ready = False
 
     def words(self) -> list[str]:
         """The common options as words, for a process of its own."""
@@ -74,16 +72,8 @@ class Session:
 
     @property
     def driver(self) -> Driver:
-        """The store, brought up to date as an app does at its first use."""
-        if not self._ready:
-            self._ready = True
-            if self.run(self.untouched.installing.version(Version())).pending:
-                self.run(self.untouched.installing.migrate(Migrate()))
-        return self.untouched
-
-    @property
-    def untouched(self) -> Driver:
-        """The store as it is, whatever its schema."""
+        """The store. It brings itself up to date at its first use, as it does for an app, unless the
+        URL says that people do that; asking for its version or its health is no use."""
         from oxmill.connect import connect  # noqa: PLC0415 (loads a driver)
 
         if self._driver is None:
@@ -92,7 +82,7 @@ class Session:
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan on the store."""
-        return self.untouched.run(plan)
+        return self.driver.run(plan)
 
     @property
     def author(self) -> str:

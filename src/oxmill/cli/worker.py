@@ -41,7 +41,11 @@ _NAMES = (
 @click.option("-q", "--queue", "queues", multiple=True, help="Claim from this queue (repeatable).")
 @click.option("-n", "--slots", type=click.IntRange(1), help="Jobs at once. Default: 20.")
 @click.option("--processes", default=1, type=click.IntRange(1, 64), help="Worker processes.")
-@click.option("--drain", is_flag=True, help="Stop when nothing is due any more.")
+@click.option(
+    "--drain",
+    is_flag=True,
+    help="Stop when nothing can start now: what still waits is due later, or behind a gate.",
+)
 @click.option("--grace", metavar="DURATION", help="Time to finish after a stop. Default: 25s.")
 @click.option("--lease", metavar="DURATION", help="How long a job is held. Default: 60s.")
 @click.option("--max-jobs", type=click.IntRange(1), help="Start afresh after so many jobs.")

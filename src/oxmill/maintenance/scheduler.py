@@ -50,8 +50,7 @@ class Scheduler(Service):
         """Put the schedules that code declares, once; then fire what is due. The seconds until the
         next tick that is known."""
         if self._declared:
-            request = PutSchedules(put=self._declared, author="code")
-            await self.driver.arun(self.driver.scheduling.put_schedules(request))
+            await self._put_declared()
             self._declared = ()
         if not self._firing:
             self.stop()
@@ -66,6 +65,21 @@ class Scheduler(Service):
             return 0.0
         soonest = await self._soonest(found.now)
         return None if soonest is None else (soonest - found.now) / SECOND
+
+    async def _put_declared(self) -> None:
+        """All in one step; if the store refuses that, each by itself, so that the good ones run."""
+        try:
+            await self._put(self._declared)
+        except (BadInput, NotSupported):
+            for schedule in self._declared:
+                try:
+                    await self._put((schedule,))
+                except (BadInput, NotSupported) as error:
+                    self.bus.emit(ScheduleBroken(schedule=schedule.name, error=str(error)))
+
+    async def _put(self, schedules: tuple[Schedule, ...]) -> None:
+        request = PutSchedules(put=schedules, author="code")
+        await self.driver.arun(self.driver.scheduling.put_schedules(request))
 
     async def _fire(self, info: ScheduleInfo, now: Micros) -> bool:
         """Make the jobs of a schedule's due ticks; whether more of them are due."""

@@ -19,6 +19,8 @@ class Bounds(Value, frozen=True):
     """Job, flow and worker ids."""
     key_bytes: int = 1_000
     """Unique keys and field values."""
+    field_values: int = 1_000
+    """Values in the fields of one job or flow; each value of a list counts."""
     payload_bytes: int = 8 * 1024 * 1024
     result_bytes: int = 8 * 1024 * 1024
     error_bytes: int = 64 * 1024

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from oxmill.model.fields import FieldValue, Scalar
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 
@@ -50,7 +51,7 @@ class NewFlow(Value, frozen=True):
     name: str
     state: Mapping[str, bytes] = {}
     """Its shared state at the start."""
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, FieldValue] = {}
     """Business attributes that people search by."""
     keep: Micros | None = None
     """How long to keep it and its jobs once it has ended; `None` is a day, or 30 if it failed."""
@@ -91,7 +92,7 @@ class FlowInfo(Value, frozen=True):
     started_at: Micros
     ended_at: Micros | None
     state: Mapping[str, bytes]
-    fields: Mapping[str, str | int]
+    fields: Mapping[str, FieldValue]
     counts: Mapping[State, int]
     """Jobs by state; states with none are left out."""
 
@@ -102,7 +103,7 @@ class ListFlows(Value, frozen=True):
     ids: tuple[str, ...] = ()
     name: str | None = None
     status: FlowStatus | None = None
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, Scalar] = {}
     limit: int = 50
     after: str | None = None
     """The cursor of the page before."""

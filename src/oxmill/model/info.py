@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.rule import Rule
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
@@ -85,6 +86,17 @@ class WorkerInfo(Value, frozen=True):
     tasks: tuple[str, ...] = ()
 
 
+class Mended(Value, frozen=True):
+    """What was damaged in a store."""
+
+    returned: int = 0
+    """Jobs that stood nowhere, or that nobody could find, and are back in their places."""
+    dropped: int = 0
+    """Entries of indices whose jobs are gone."""
+    recounted: int = 0
+    """Groups that counted running jobs that are gone."""
+
+
 class Command(StrEnum):
     """What people ask of a worker; it learns it with its next beat."""
 
@@ -152,6 +164,8 @@ class Swept(Value, frozen=True):
     """Queues that have gained waiting jobs."""
     ended: tuple[str, ...] = ()
     """Jobs that ended."""
+    news: News = NO_NEWS
+    """Flows that ended, and whether jobs were asked to stop."""
 
 
 class Prune(Value, frozen=True):

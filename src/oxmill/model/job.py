@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from oxmill.model.fields import FieldValue
 from oxmill.model.flow import Join, NewFlow
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -39,7 +41,7 @@ class NewJob(Value, frozen=True, gc=False):
     keep: Micros | None = None
     """How long to keep it once ended; `None` follows the queue's settings, 0 deletes at once."""
     group: str | None = None
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, FieldValue] = {}
     """Business attributes that people search by."""
     tags: tuple[str, ...] = ()
     headers: Mapping[str, str] = {}
@@ -91,6 +93,8 @@ class Enqueued(Value, frozen=True, gc=False):
     """The state of the job that `id` names; `None` if it is no longer there."""
     gained: tuple[str, ...] = ()
     """Queues in which other jobs may start, by a publication; on the last answer of the batch."""
+    news: News = NO_NEWS
+    """What the batch has set off; on its last answer."""
 
 
 class LeasedJob(Value, frozen=True, gc=False):
@@ -121,6 +125,9 @@ class LeasedJob(Value, frozen=True, gc=False):
     """Those children, in the order in which they were spawned."""
     flow_state: Mapping[str, bytes] | None = None
     """The fields of the flow's state that the job reads, as far as they are there."""
+    fault: str | None = None
+    """What of its description the store holds but cannot read, and so is missing here. Such a job is
+    not run: it ends as failed and says this."""
 
 
 class Reason(StrEnum):
@@ -190,7 +197,7 @@ class Job(Value, frozen=True):
     progress: bytes | None = None
     timeout: Micros | None = None
     group: str | None = None
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, FieldValue] = {}
     tags: tuple[str, ...] = ()
     headers: Mapping[str, str] = {}
     unique: str | None = None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oxmill.model.fields import Scalar
 from oxmill.model.job import Job
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 
@@ -18,7 +20,8 @@ class Filter(Value, frozen=True):
     states: tuple[State, ...] = ()
     group: str | None = None
     tag: str | None = None
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, Scalar] = {}
+    """A list matches if any of its values does."""
     flow: str | None = None
     since: Micros | None = None
     """Enqueued at or after this."""
@@ -100,3 +103,5 @@ class Steered(Value, frozen=True):
     """Queues that have gained waiting jobs."""
     asked: tuple[str, ...] = ()
     """Running jobs that were asked to stop (cancel only)."""
+    news: News = NO_NEWS
+    """What the call has set off in flows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from oxmill.model.flow import FlowStep
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.rule import Scope
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -87,3 +88,5 @@ class Settled(Value, frozen=True, gc=False):
     gained: tuple[str, ...] = ()
     """Queues in which other jobs may start because of it. What the batch as a whole has set off in
     flows stands on its last answer."""
+    news: News = NO_NEWS
+    """What the batch has set off; on its last answer."""

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 from oxmill.errors import OtherDatabase
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.settlement import Ruling, Settle, Settled
 from oxmill.model.state import State
 from oxmill.queue.owners import ASYNC, PlainOwner, alchemy_names, known, owner_of
 from oxmill.queue.talk import Talk, ahold, hold
@@ -39,10 +40,13 @@ class Borrowed:
         try:
             answer = owner.run(driver.borrowing, plan)
         except OtherDatabase as error:
-            if not owner.tells or not isinstance(plan.request, Enqueue):
-                raise _explained(error, driver, plan) from error
-            owner.after_commit(Later(driver, plan))
-            return cast("T", tuple(_expected(job) for job in plan.request.jobs))
+            able = isinstance(plan.request, Enqueue) or driver.stands_in
+            if owner.tells and able:
+                owner.after_commit(Later(driver, plan))
+                return cast("T", _expected(plan.request))
+            if driver.stands_in:
+                return driver.run(plan)
+            raise _explained(error, driver, plan) from error
         if owner.tells:
             owner.after_commit(Ring(driver, plan, answer))
         return answer
@@ -58,6 +62,8 @@ class Borrowed:
         try:
             return await known(driver.borrowing, connection).arun(connection, plan, ring=True)
         except OtherDatabase as error:
+            if driver.stands_in:
+                return await driver.arun(plan)
             raise _explained(error, driver, plan) from error
 
 
@@ -71,7 +77,8 @@ class Ring:
 
     def run(self) -> None:
         """Ring."""
-        self._driver.ring_for(self._plan, self._answer)
+        if self._driver.doorbell.listened():
+            self._driver.ring_for(self._plan, self._answer)
 
     async def arun(self) -> None:
         """Ring."""
@@ -79,29 +86,31 @@ class Ring:
 
 
 class Later:
-    """Enqueues jobs after the commit. Whatever goes wrong then is told in the log, with the ids:
-    to raise it would look as if the commit had failed."""
+    """Enqueues jobs after the commit, or ends one in a test. Whatever goes wrong then is told in the
+    log, with the ids: to raise it would look as if the commit had failed."""
 
     def __init__(self, driver: Driver, plan: Plan[Any]) -> None:
         self._driver = driver
         self._plan = plan
 
     def run(self) -> None:
-        """Enqueue them."""
+        """Do it."""
         try:
-            hold(self._driver, self._enqueue())
+            hold(self._driver, self._perform())
         except Exception:  # noqa: BLE001 - see above
             self._log_loss()
 
     async def arun(self) -> None:
         """The same without blocking the event loop."""
         try:
-            await ahold(self._driver, self._enqueue())
+            await ahold(self._driver, self._perform())
         except Exception:  # noqa: BLE001 - see above
             self._log_loss()
 
-    def _enqueue(self) -> Talk[None]:
+    def _perform(self) -> Talk[None]:
         answers, _ = yield from try_again(self._plan)
+        if not isinstance(self._plan.request, Enqueue):
+            return
         refused = [answer.id for answer in answers if answer.verdict in _REFUSED]
         if refused:
             _LOG.error(
@@ -111,7 +120,7 @@ class Later:
             )
 
     def _log_loss(self) -> None:
-        jobs = cast("Enqueue", self._plan.request).jobs
+        jobs = self._plan.request.jobs if isinstance(self._plan.request, Enqueue) else ()
         _LOG.exception(
             "the transaction was committed, but the store did not take its jobs: %s. Enqueue them "
             "again",
@@ -119,7 +128,18 @@ class Later:
         )
 
 
-def _expected(job: NewJob) -> Enqueued:
+def _expected(request: object) -> tuple[Enqueued | Settled, ...]:
+    """The answers to expect after the commit."""
+    match request:
+        case Settle(items=items):
+            return tuple(Settled(id=each.id, ruling=Ruling.WON, state=None) for each in items)
+        case Enqueue(jobs=jobs):
+            return tuple(_created(job) for job in jobs)
+        case _:
+            raise TypeError(f"{request!r} is not for transactions")
+
+
+def _created(job: NewJob) -> Enqueued:
     """What will be there after the commit, unless a unique key or an id is taken."""
     later = job.delay or job.run_at is not None
     state = State.HELD if job.after else State.SCHEDULED if later else State.WAITING

@@ -35,7 +35,7 @@ def with_connection(calls: Iterable[Call[R]]) -> tuple[Iterator[Call[R]], Any]:
     first = next(rest, None)
     if first is None:
         return rest, None
-    return chain((first,), rest), first.task.options.connection
+    return chain((first,), rest), _checked(first).task.options.connection
 
 
 def enqueue_all(driver: Driver, client: Client, calls: Iterable[Call[R]]) -> Talk[list[Job[R]]]:
@@ -70,7 +70,7 @@ def _batches(
 def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], NewJob]]:
     calls, connection = with_connection(calls)
     for call in calls:
-        if call.task.client is not client:
+        if _checked(call).task.client is not client:
             raise BadInput(
                 f"the call of {call.template.task} belongs to another app; enqueue it there"
             )
@@ -80,6 +80,14 @@ def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], N
                 f"first one; enqueue the calls of each connection by themselves"
             )
         yield call, call.new_job()
+
+
+def _checked(call: Call[R]) -> Call[R]:
+    if not isinstance(call, Call):
+        raise BadInput(
+            f"{call!r} is not a call; make one of a task and its arguments: task.bind(...)"
+        )
+    return call
 
 
 def batches(

@@ -86,8 +86,14 @@ class Client:
         """Store one job, blocking."""
         if connection is not None:
             return self.blocking("", lambda driver: enqueue_jobs(driver, (job,)), connection)[0]
-        _refuse_in_loop("aenqueue")
-        return store_one(self.driver, job)
+        # What follows is `_refuse_in_loop` and `driver`, without two calls per enqueue.
+        events = sys.modules.get("asyncio.events")
+        if events is not None and events._get_running_loop() is not None:  # noqa: SLF001
+            _refuse_in_loop("aenqueue")
+        driver = self._driver
+        if driver is None or self._lent is not None or self._pid != os.getpid():
+            driver = self.driver
+        return store_one(driver, job)
 
     async def astore(self, job: NewJob, connection: Any = None) -> Receipt:
         """Store one job without blocking the event loop, together with those of other callers."""

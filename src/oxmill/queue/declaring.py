@@ -139,6 +139,7 @@ class Declaring:
         told = declaration(self._defaults, options, takes_context=takes_context)
 
         def declare(fn: Callable[..., Any]) -> BaseTask[..., Any]:
+            _check_function(fn)
             kind: type[BaseTask[..., Any]] = AsyncTask if iscoroutinefunction(fn) else Task
             task = kind(fn, told.name or task_name(fn), told, self._client)
             self.registry.add(task)
@@ -160,6 +161,7 @@ class Declaring:
         told = declaration(self._defaults, options)
 
         def declare(fn: Callable[..., Any]) -> Step:
+            _check_function(fn)
             step = Step(fn, told.name or task_name(fn), told, self._client)
             step.find = self.registry.get
             self.registry.add(step)
@@ -228,6 +230,14 @@ class Declaring:
                 f"as in app.cron(..., name=...)"
             )
         return schedule
+
+
+def _check_function(fn: object) -> None:
+    if not callable(fn):
+        raise BadConfig(
+            f"{fn!r} is not a function; write @app.task above one, with options by name: "
+            f"@app.task(queue='mail')"
+        )
 
 
 def _as_schedule(call: Call[Any], timing: dict[str, Any], when: dict[str, Any]) -> Schedule:

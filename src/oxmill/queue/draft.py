@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
 from msgspec.structs import replace
 
 from oxmill.errors import BadFlow, FlowEnqueued, ForeignNode
+from oxmill.model.fields import as_fields
 from oxmill.model.flow import Join, NewFlow, OnFailure
 from oxmill.model.job import NewJob
 from oxmill.queue.client import Client
@@ -32,7 +33,7 @@ class FlowOptions(TypedDict, total=False):
 
     id: str
     """Its id. Enqueueing a flow of the same id and content again makes nothing new."""
-    fields: Mapping[str, str | int]
+    fields: Mapping[str, str | int | Sequence[str | int]]
     """Business attributes to search by."""
     state: Mapping[str, Any]
     """The shared state at the start, for steps that read it."""
@@ -218,7 +219,7 @@ class Draft(Flow[dict[str, Any]]):
             id=self.id,
             name=self.name,
             state={name: ENCODE(value) for name, value in options.get("state", {}).items()},
-            fields=dict(options.get("fields", {})),
+            fields=as_fields(options.get("fields", {})),
             keep=None if keep is None else micros(keep),
         )
         jobs = [self._client.admit(node.new_job()) for node in self._nodes]

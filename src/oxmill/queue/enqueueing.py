@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -11,6 +12,11 @@ from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
 from oxmill.queue.talk import Talk
 from oxmill.queue.trying import TRIES, try_again
 from oxmill.store.driver import Driver
+from oxmill.store.plan import Plan
+
+T = TypeVar("T")
+
+_CREATED = Verdict.CREATED
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -30,12 +36,23 @@ def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
 def store_one(driver: Driver, job: NewJob) -> Receipt:
     """Store one job, blocking: the same as a batch of one, by the shortest way."""
     plan = driver.enqueueing.enqueue(Enqueue(jobs=(job,)))
-    for tries in range(TRIES):
+    try:
+        answer = driver.run(plan)[0]
+    except OutcomeUnknown:
+        return receipt(job, _ask_again(driver, plan)[0], repeated=True)
+    if answer.verdict is _CREATED:
+        return Receipt(answer, True)
+    return receipt(job, answer, repeated=False)
+
+
+def _ask_again(driver: Driver, plan: Plan[T]) -> T:
+    """The first answer was lost."""
+    for _ in range(1, TRIES):
         try:
-            return receipt(job, driver.run(plan)[0], tries > 0)
+            return driver.run(plan)
         except OutcomeUnknown:
             continue
-    return receipt(job, driver.run(plan)[0], repeated=True)
+    return driver.run(plan)
 
 
 def store_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[tuple[tuple[Enqueued, ...], bool]]:

@@ -9,10 +9,12 @@ from typing import Any, TypedDict, Unpack
 from msgspec.structs import replace
 
 from oxmill.errors import BadInput
+from oxmill.model.fields import Scalar
 from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
 from oxmill.queue.client import Client
 from oxmill.queue.flow import Flow, plain_state
 from oxmill.queue.talk import Talk
+from oxmill.queue.where import looked_for
 from oxmill.store.driver import Driver
 
 _PAGE = 200
@@ -24,8 +26,8 @@ class FlowWhere(TypedDict, total=False):
     name: str
     status: str
     """`running`, `succeeded` or `failed`."""
-    fields: Mapping[str, str | int]
-    """Business attributes, such as `{"user_id": 62}`."""
+    fields: Mapping[str, Scalar]
+    """Business attributes, such as `{"user_id": 62}`; a list is found by each of its values."""
 
 
 class FlowBook:
@@ -70,7 +72,7 @@ def as_look(**where: Unpack[FlowWhere]) -> ListFlows:
     return ListFlows(
         name=where.get("name"),
         status=None if status is None else FlowStatus(status),
-        fields=dict(where.get("fields", {})),
+        fields=looked_for(where.get("fields", {})),
         limit=_PAGE,
     )
 

@@ -9,8 +9,10 @@ from typing import Any, Literal, TypedDict
 from msgspec.structs import replace
 
 from oxmill.errors import BadConfig
+from oxmill.model.fields import FieldValue, as_fields
 from oxmill.model.outcome import Retry
 from oxmill.model.value import Micros, Value
+from oxmill.rules.backoff import check_policy
 from oxmill.rules.duration import Duration, micros, moment
 from oxmill.rules.unique import Unique, as_unique
 
@@ -36,8 +38,8 @@ class Defaults(TypedDict, total=False):
     unique: Unique | str | bool
     group: str
     """A tenant or an upstream, which limits and fairness work on."""
-    fields: Mapping[str, str | int]
-    """Business attributes to search by."""
+    fields: Mapping[str, str | int | Sequence[str | int]]
+    """Business attributes to search by; a list is found by each of its values."""
     tags: Sequence[str]
     headers: Mapping[str, str]
     keep: Duration | None
@@ -80,7 +82,7 @@ class TaskOptions(Value, frozen=True):
     timeout: Micros | None = None
     unique: Unique | None = None
     group: str | None = None
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, FieldValue] = {}
     tags: tuple[str, ...] = ()
     headers: Mapping[str, str] = {}
     keep: Micros | None = None
@@ -135,11 +137,10 @@ def with_options(options: TaskOptions, given: Mapping[str, Any]) -> TaskOptions:
 def _retry(given: Retry | int | None) -> Retry:
     if isinstance(given, bool):
         raise BadConfig(f"retry={given} is not a number of attempts; use None for a single one")
+    if given is not None and not isinstance(given, Retry | int):
+        raise BadConfig(f"retry={given!r} is not a policy; use Retry(...) or a number of attempts")
     policy = given if isinstance(given, Retry) else Retry(1 if given is None else given)
-    if policy.max_attempts is not None and policy.max_attempts < 1:
-        raise BadConfig(
-            f"retry={policy.max_attempts} allows no run at all; use 1 for a single attempt"
-        )
+    check_policy(policy)
     return policy
 
 
@@ -160,7 +161,30 @@ def _as_is(given: Any) -> Any:
 def _texts(given: Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, str):
         raise BadConfig(f"{given!r} is one text; write [{given!r}]")
-    return tuple(given)
+    try:
+        return tuple(_text(each) for each in given)
+    except TypeError:
+        raise BadConfig(f"{given!r} is not a list of texts") from None
+
+
+def _by_name(given: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise BadConfig(f"{given!r} is not a mapping of names to values; write {{'name': 'value'}}")
+    return {_text(name): value for name, value in given.items()}
+
+
+def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    return as_fields(_by_name(given))
+
+
+def _headers(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: _text(value) for name, value in _by_name(given).items()}
+
+
+def _id(given: str) -> str:
+    if not _text(given):
+        raise BadConfig("the id is empty; leave it out to be given a new one")
+    return given
 
 
 def _number(given: int) -> int:
@@ -188,12 +212,12 @@ _READERS: dict[str, Any] = {
     "timeout": _span,
     "unique": as_unique,
     "group": _text,
-    "fields": dict,
+    "fields": _fields,
     "tags": _texts,
-    "headers": dict,
+    "headers": _headers,
     "keep": _span,
     "crash_limit": _number,
-    "id": _text,
+    "id": _id,
     "connection": _as_is,
     "pool": _word("auto", "thread", "process"),
     "extra": _word("refuse", "ignore"),

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oxmill.errors import BadArguments, BadConfig
+from oxmill.model.fields import as_fields
 from oxmill.model.flow import NewFlow
 from oxmill.model.job import NewJob
 from oxmill.queue.client import Client
@@ -38,7 +39,7 @@ class StartOptions(TypedDict, total=False):
 
     id: str
     """Its id. Starting one of the same id again makes nothing new."""
-    fields: Mapping[str, str | int]
+    fields: Mapping[str, str | int | Sequence[str | int]]
     """Business attributes to look it up by, besides those of `lookup`."""
     steps: Sequence[Step]
     """Another way for this flow."""
@@ -97,7 +98,7 @@ class Pipeline(Generic[S]):
             id=options.get("id") or self._client.new_id(),
             name=self.name,
             state=stored,
-            fields={**self._looked_up(stored), **options.get("fields", {})},
+            fields=as_fields({**self._looked_up(stored), **options.get("fields", {})}),
             keep=None if keep is None else micros(keep),
         )
         steps = tuple(options.get("steps", self._steps))
@@ -115,17 +116,19 @@ class Pipeline(Generic[S]):
         headers = {**options.get("headers", {}), **job.headers}
         return flow, self._client.admit(replace(job, headers=headers))
 
-    def _looked_up(self, stored: Mapping[str, bytes]) -> dict[str, str | int]:
-        found: dict[str, str | int] = {}
+    def _looked_up(self, stored: Mapping[str, bytes]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         for name in self._terms.get("lookup", ()):
             value = msgspec.json.decode(stored[name]) if name in stored else None
-            if isinstance(value, str | int) and not isinstance(value, bool):
-                found[name] = value
-            elif value is not None:
-                raise BadArguments(
-                    f"{self.name}: flows are looked up by text or whole numbers, but {name} is "
-                    f"{type(value).__name__}"
-                )
+            if value is None:
+                continue
+            for each in value if isinstance(value, list) else (value,):
+                if not isinstance(each, str | int) or isinstance(each, bool):
+                    raise BadArguments(
+                        f"{self.name}: flows are looked up by text, whole numbers, or lists of such, "
+                        f"but {name} {'is' if each is value else 'holds'} {type(each).__name__}"
+                    )
+            found[name] = value
         return found
 
     def _check(self, steps: Sequence[Step]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from oxmill.errors import BadConfig, TaskNotFound
@@ -47,6 +46,8 @@ class Registry:
         """The task of this name or former name; else `TaskNotFound` with the closest names."""
         task = self.find(name)
         if task is None:
+            from difflib import get_close_matches  # noqa: PLC0415 - idle workers do without
+
             raise TaskNotFound(name, get_close_matches(name, [*self._tasks, *self._aliases]))
         return task
 

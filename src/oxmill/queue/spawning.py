@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Any, Final, Generic, TypeVar, Unpack
 
 from msgspec.structs import replace
@@ -68,6 +67,8 @@ def child_id(parent: str, spawn_round: int, number: int) -> str:
     text = f"{parent}.{spawn_round}.{number}"
     if len(text) <= _LONGEST_ID:
         return text
+    from hashlib import blake2b  # noqa: PLC0415 - idle workers do without
+
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -67,6 +67,8 @@ class Step(BaseTask[[], Any]):
     @property
     def reads(self) -> tuple[str, ...]:
         """The fields of the state that it, or a function in which it goes on, reads."""
+        if not self.continuations:
+            return self._codec.names
         more = (name for each in self.continuations.values() for name in each.reads)
         return tuple(dict.fromkeys((*self._codec.names, *more)))
 
@@ -116,15 +118,17 @@ class Step(BaseTask[[], Any]):
             raise BadArguments(
                 f"{stop.step} is a task, not a step: it cannot be part of a pipeline"
             )
-        onwards = replace(way, at=at, number=way.number + 1)
-        headers = {name: text for name, text in job.headers.items() if name != PARENT}
+        onwards = Itinerary(pipeline=way.pipeline, way=way.way, at=at, number=way.number + 1)
+        headers = job.headers
+        if PARENT in headers:
+            headers = {name: text for name, text in headers.items() if name != PARENT}
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, job.priority + stop.shift))
         new = step.step_job(
             f"{job.flow}.{onwards.number}",
             job.flow or "",
             onwards,
             priority=priority,
-            headers={**headers, **step.options.headers},
+            headers={**headers, **step.options.headers} if headers else step.options.headers,
         )
         return self.client.admit(new)
 

@@ -65,8 +65,11 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
         client = self.client
-        job = client.admit(self.new_job(args, kwargs, client.new_id()))
-        return self.handle(client.store(job, self.options.connection))
+        job = self.new_job(args, kwargs, client.new_id())
+        if client.on_enqueue:
+            job = client.admit(job)
+        receipt = client.store(job, self.options.connection)
+        return Job(receipt.answer.id, client, self, receipt)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""

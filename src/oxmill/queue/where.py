@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypedDict, Unpack
 
 from oxmill.errors import BadInput
+from oxmill.model.fields import Scalar
 from oxmill.model.query import Filter
 from oxmill.model.state import State
 from oxmill.rules.duration import moment
@@ -21,7 +22,8 @@ class Where(TypedDict, total=False):
     """A state's name, or several: `held`, `scheduled`, `waiting`, `running`, `succeeded`, ..."""
     group: str
     tag: str
-    fields: Mapping[str, str | int]
+    fields: Mapping[str, Scalar]
+    """A field that is a list is found by each of its values."""
     flow: str
     since: datetime
     """Enqueued at or after this aware time."""
@@ -42,11 +44,22 @@ def as_filter(ids: Sequence[str] = (), **where: Unpack[Where]) -> Filter:
         states=tuple(_state(name) for name in _several(where.get("state", ()))),
         group=where.get("group"),
         tag=where.get("tag"),
-        fields=dict(where.get("fields", {})),
+        fields=looked_for(where.get("fields", {})),
         flow=where.get("flow"),
         since=None if since is None else moment(since),
         before=None if before is None else moment(before),
     )
+
+
+def looked_for(fields: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Fields to look for: one value each, which a field has or, if it is a list, holds."""
+    for name, value in fields.items():
+        if not isinstance(value, str | int):
+            raise BadInput(
+                f"field {name!r} is looked up by one text or whole number, not by {value!r}; a list "
+                f"is found by any of its values"
+            )
+    return dict(fields)
 
 
 def chosen(ids: Sequence[str], where: Where) -> Filter:

@@ -49,7 +49,7 @@ class ItemOptions(TypedDict, total=False):
     crash_limit: int
     unique: Unique | str
     group: str
-    fields: Mapping[str, str | int]
+    fields: Mapping[str, str | int | Sequence[str | int]]
     tags: Sequence[str]
     headers: Mapping[str, str]
     keep: Duration
@@ -178,7 +178,7 @@ class Queue:
 
     def _add_all(self, driver: Driver, items: Iterable[bytes | NewJob]) -> Talk[int]:
         added = 0
-        jobs = (self.item(each) if isinstance(each, bytes) else each for each in items)
+        jobs = (each if isinstance(each, NewJob) else self.item(each) for each in items)
         most = min(BATCH_JOBS, driver.bounds.batch_jobs)
         for batch in batches(jobs, lambda job: len(job.payload), most):
             added += yield from _add(driver, batch)

@@ -9,7 +9,6 @@ memory: `every="1h"` ticks on the full hour UTC.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -71,6 +70,11 @@ def check_schedule(schedule: Schedule) -> None:
         )
     if schedule.jitter < 0 or schedule.window < 0:
         raise BadSchedule(f"schedule {schedule.name!r}: jitter and window cannot be negative")
+    if schedule.job.unique is not None and schedule.overlap is not Overlap.ALLOW:
+        raise BadSchedule(
+            f"schedule {schedule.name!r}: its job has a unique key of its own, which says what happens "
+            f"when the last one is still live; leave overlap out, or bind with using(unique=False)"
+        )
     next_tick(schedule, 0)
 
 
@@ -176,6 +180,8 @@ def _newest(schedule: Schedule, first: Micros, last: Micros) -> Micros | None:
 
 def tick_job(schedule: Schedule, tick: Micros) -> NewJob:
     """The job of one tick: the same on every scheduler, down to its id and its jitter."""
+    import hashlib  # noqa: PLC0415 - idle workers do without
+
     digest = hashlib.sha256(f"{schedule.name}\0{tick}".encode()).digest()
     offset = int.from_bytes(digest[16:24]) % (schedule.jitter + 1)
     moment = datetime.fromtimestamp(tick / SECOND, tz=UTC)
@@ -184,7 +190,7 @@ def tick_job(schedule: Schedule, tick: Micros) -> NewJob:
         id=digest[:16].hex(),
         delay=0,
         run_at=tick + offset if offset else None,
-        unique=_overlap_key(schedule) or schedule.job.unique,
+        unique=schedule.job.unique or _overlap_key(schedule),
         headers={
             **schedule.job.headers,
             SCHEDULE: schedule.name,
@@ -196,5 +202,6 @@ def tick_job(schedule: Schedule, tick: Micros) -> NewJob:
 def _overlap_key(schedule: Schedule) -> UniqueKey | None:
     if schedule.overlap is Overlap.ALLOW:
         return None
-    until = Until.FINISHED if schedule.overlap is Overlap.SKIP else Until.STARTED
-    return UniqueKey(key=f"schedule:{schedule.name}", until=until, on_conflict=OnConflict.SKIP)
+    # To queue one is to let one more run follow the live one: behind it, never beside it.
+    after = OnConflict.SKIP if schedule.overlap is Overlap.SKIP else OnConflict.RERUN
+    return UniqueKey(key=f"schedule:{schedule.name}", until=Until.FINISHED, on_conflict=after)

@@ -31,13 +31,17 @@ def micros(duration: Duration) -> Micros:
         total = duration // timedelta(microseconds=1)
     elif isinstance(duration, str):
         total = _parse(duration)
-    elif isinstance(duration, bool) or not math.isfinite(duration):
+    elif not _is_number(duration):
         raise BadInput(f"{duration!r} is not a length of time; use seconds, or text such as '5m'")
     else:
         total = round(duration * 1_000_000)
     if total < 0:
         raise BadInput(f"{duration!r} is negative; a length of time starts at 0")
     return total
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
 
 
 def _parse(text: str) -> Micros:
@@ -57,6 +61,8 @@ def _parse(text: str) -> Micros:
 
 def moment(when: datetime) -> Micros:
     """An aware datetime as microseconds since the epoch."""
+    if not isinstance(when, datetime):
+        raise BadInput(f"{when!r} is not a moment; use an aware datetime")
     if when.tzinfo is None:
         raise BadInput(
             f"{when!r} has no time zone; use an aware time, such as datetime.now(timezone.utc)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from oxmill.model.fields import targets_of
 from oxmill.model.info import GateInfo
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
@@ -42,7 +43,7 @@ def _covering(at: Situation) -> Iterator[tuple[Rule, Micros]]:
         Scope.QUEUE: {job.queue},
         Scope.TASK: {job.task},
         Scope.GROUP: {job.group},
-        Scope.FIELD: {f"{name}={value}" for name, value in job.fields.items()},
+        Scope.FIELD: set(targets_of(job.fields)),
     }
     on_queue = at.queue.rules if at.queue is not None else ()
     gate = _gate_of(at, None)

@@ -51,14 +51,19 @@ def raised(job: LeasedJob, error: BaseException, policy: Retry, chance: float) -
     """It raised: a signal has its way; an error is tried again if the policy says so.
 
     Whether an attempt is left is for the store to say. What is not an `Exception` at all, such as
-    `SystemExit` or a cancellation from inside, is no decision about the job: it is tried again.
+    `SystemExit` or a cancellation from inside, is no decision about the job: it is tried again. A
+    policy that cannot be followed fails the job for good and says why.
     """
     if isinstance(error, Signal):
         return signalled(job, error, policy, chance)
-    give_up = isinstance(error, policy.give_up_on)
-    if give_up or (isinstance(error, Exception) and not isinstance(error, policy.on)):
-        return refused(job, error)
-    return again(job, failure_of(error), policy, chance)
+    try:
+        give_up = isinstance(error, policy.give_up_on)
+        if give_up or (isinstance(error, Exception) and not isinstance(error, policy.on)):
+            return refused(job, error)
+        return again(job, failure_of(error), policy, chance)
+    except Exception as trouble:  # noqa: BLE001 - a run without a conclusion would hold its slot for ever
+        trouble.__context__ = error
+        return refused(job, trouble)
 
 
 def signalled(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Settlement:
@@ -78,7 +83,7 @@ def _meant(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Sett
             scope = Scope.QUEUE if signal.scope == "queue" else Scope.GROUP
             return rate_limited(job, micros(signal.retry_after), scope)
         case Cancel():
-            return cancelled(job, signal.reason or Reason.CANCELLED)
+            return cancelled(job, signal.reason or None)
         case Retry(after=after) if after is not None:
             return _retried(job, failure_of(signal.__cause__ or signal), micros(after))
         case _:
@@ -97,6 +102,23 @@ def refused(job: LeasedJob, error: BaseException) -> Settlement:
         token=job.token,
         outcome=Outcome.FAIL,
         error=failure_of(error),
+        reason=Reason.REFUSED,
+    )
+
+
+def unreadable(job: LeasedJob, fault: str) -> Settlement:
+    """Failed for good: the store cannot tell what the job is, so it must not run as something else."""
+    return Settlement(
+        id=job.id,
+        token=job.token,
+        outcome=Outcome.FAIL,
+        error=Failure(
+            type="UnreadableJob",
+            message=storable(
+                f"what the store holds about this job cannot be read, so it was not run: {fault}. "
+                f"Mend or purge it, and enqueue the work again"
+            ),
+        ),
         reason=Reason.REFUSED,
     )
 
@@ -146,8 +168,8 @@ def without_gates(settlement: Settlement) -> Settlement:
     )
 
 
-def cancelled(job: LeasedJob, reason: str = Reason.CANCELLED) -> Settlement:
-    """Ended because somebody asked it to."""
+def cancelled(job: LeasedJob, reason: str | None = None) -> Settlement:
+    """Ended because somebody asked it to; without a reason here, for the one that was given then."""
     return Settlement(id=job.id, token=job.token, outcome=Outcome.CANCEL, reason=reason)
 
 

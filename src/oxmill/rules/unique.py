@@ -24,7 +24,8 @@ class Unique:
 
     `on_conflict`: *skip* makes nothing and gives the job that holds the key (`job.created` is
     false); *raise* raises `DuplicateJob`; *replace* gives the holder the new content; *rerun* lets
-    one more run follow if the holder has started.
+    one more run follow if the holder has started, with the arguments of the first such call (with
+    *replace*: of the last).
     """
 
     key: str | Callable[..., str] | None = None

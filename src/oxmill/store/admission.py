@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import MAX_PRIORITY, Bounds
 from oxmill.model.claim import Claim
+from oxmill.model.fields import Fields, values_of
 from oxmill.model.job import NewJob
 from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, RuleKind, Scope
+from oxmill.model.schedule import Schedule
 from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Failure, Settlement
+from oxmill.model.unique import OnConflict, Until
 from oxmill.rules.rate import rate
 from oxmill.store.capabilities import Capability
+from oxmill.store.kinds import check_kinds
 from oxmill.store.roles.installing import ExtraColumn
 
 MAX_MICROS = 2**53
@@ -52,25 +56,13 @@ def check_new_jobs(
 ) -> None:
     """Refuse a batch that cannot be stored faithfully."""
     count = 0
-    id_bytes = bounds.id_bytes
     for job in jobs:
         count += 1
-        if not ((name := job.id).isascii() and name.isprintable() and 0 < len(name) <= id_bytes):
-            check_name("job id", name, id_bytes)
-        if len(job.payload) > bounds.payload_bytes:
-            raise TooBig(
-                f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
-                f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
-            )
-        # The jobs of a task have these in common: they are looked at once, not job by job.
-        numbers = (job.priority, job.max_attempts, job.crash_limit)
-        times = (job.delay, job.run_at, job.expires_in, job.keep, job.timeout)
-        if not _sound(job.queue, job.task, numbers, times, bounds.name_bytes):
-            _check_terms(job, bounds)
-        if job.group is not None or job.unique is not None or job.fields or job.tags:
-            _check_labels(job, bounds)
-        if job.headers or not job.content_type.isascii():
-            _check_carried(job)
+        try:
+            _check_job(job, bounds)
+        except (AttributeError, TypeError):
+            check_kinds(job, f"job {job.id}")  # says what is of a wrong type
+            raise
         if job.flow is not None or job.parent is not None or job.after:
             need(able, Capability.FLOWS, "flows")
             if not in_flow:
@@ -85,29 +77,64 @@ def check_new_jobs(
         )
 
 
-@lru_cache(maxsize=1_024)
-def _sound(
-    queue: str,
-    task: str,
-    numbers: tuple[int, int, int],
-    times: tuple[int | None, ...],
-    name_bytes: int,
-) -> bool:
-    """Whether these terms need no closer look. What is refused is never remembered as sound."""
-    priority, max_attempts, crash_limit = numbers
+def _check_job(job: NewJob, bounds: Bounds) -> None:
+    id_bytes = bounds.id_bytes
+    if not ((name := job.id).isascii() and name.isprintable() and 0 < len(name) <= id_bytes):
+        check_name("job id", name, id_bytes)
+    if type(job.payload) is not bytes:
+        check_kinds(job, f"job {job.id}")
+    if len(job.payload) > bounds.payload_bytes:
+        raise TooBig(
+            f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
+            f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
+        )
+    # The jobs of a task have these in common: they are looked at once, not job by job.
+    if not _sound(
+        bounds.name_bytes,
+        job.queue,
+        job.task,
+        job.content_type,
+        job.priority,
+        job.max_attempts,
+        job.crash_limit,
+        job.delay,
+        job.run_at,
+        job.expires_in,
+        job.keep,
+        job.timeout,
+    ):
+        _check_terms(job, bounds)
+    if job.group is not None or job.unique is not None or job.fields or job.tags:
+        _check_labels(job, bounds)
+    if job.headers:
+        _check_carried(job)
+    if job.join is not None or isinstance(job.after, str) or isinstance(job.reads, str):
+        check_kinds(job, f"job {job.id}")
+
+
+@lru_cache(maxsize=1_024, typed=True)
+def _sound(name_bytes: int, queue: str, task: str, content_type: str, *numbers: int | None) -> bool:
+    """Whether these terms need no closer look. What is refused is never remembered as sound, nor is
+    1.0 or true for the sake of 1: each number is an argument, so that its type counts."""
+    priority, max_attempts, crash_limit, *times = numbers
     return (
-        all(0 < len(name) <= name_bytes for name in (queue, task))
+        all(type(text) is str for text in (queue, task, content_type))
+        and all(type(number) is int for number in numbers if number is not None)
+        and all(0 < len(name) <= name_bytes for name in (queue, task))
         and all(name.isascii() and name.isprintable() for name in (queue, task))
+        and content_type.isascii()
+        and priority is not None
         and -MAX_PRIORITY <= priority <= MAX_PRIORITY
-        and max_attempts >= 1
-        and crash_limit >= 1
+        and all(number is not None and number >= 1 for number in (max_attempts, crash_limit))
         and all(time is None or 0 <= time < MAX_MICROS for time in times)
     )
 
 
 def _check_terms(job: NewJob, bounds: Bounds) -> None:
+    check_kinds(job, f"job {job.id}")
     check_name("queue name", job.queue, bounds.name_bytes)
     check_name("task name", job.task, bounds.name_bytes)
+    _check_text(job, (job.content_type,))
     _check_priority(job.priority)
     _check_times(job)
     if job.max_attempts < 1 or job.crash_limit < 1:
@@ -135,26 +162,49 @@ def _check_times(job: NewJob) -> None:
 def _check_labels(job: NewJob, bounds: Bounds) -> None:
     if job.group is not None:
         check_name("group name", job.group, bounds.name_bytes)
-    if job.unique is not None:
-        check_name("unique key", job.unique.key, bounds.key_bytes)
+    if (unique := job.unique) is not None:
+        check_name("unique key", unique.key, bounds.key_bytes)
+        usual = type(unique.until) is Until and type(unique.on_conflict) is OnConflict
+        if unique.within is not None or not usual:
+            check_kinds(unique, f"the unique key of job {job.id}")
+    if isinstance(job.tags, str):
+        check_kinds(job, f"job {job.id}")
     for tag in job.tags:
         check_name("tag", tag, bounds.name_bytes)
     check_fields(job.fields, bounds)
 
 
-def check_fields(fields: Mapping[str, str | int], bounds: Bounds) -> None:
+def check_fields(fields: Fields, bounds: Bounds) -> None:
     """Refuse business attributes that cannot be searched by."""
+    count = 0
     for name, value in fields.items():
         check_name("field name", name, bounds.name_bytes)
-        if isinstance(value, str):
-            if value:
-                check_name(f"value of field {name!r}", value, bounds.key_bytes)
-        elif isinstance(value, bool) or not -(2**63) <= value < 2**63:
-            raise BadInput(f"field {name!r} must be text or a 64-bit integer, not {value!r}")
+        for each in values_of(value):
+            _check_value(name, each, bounds)
+            count += 1
+    if count > bounds.field_values:
+        raise BadInput(
+            f"there are {count:,} values in the fields; the limit is {bounds.field_values:,}. Keep "
+            f"those that people search by"
+        )
+
+
+def _check_value(name: str, value: object, bounds: Bounds) -> None:
+    if isinstance(value, str):
+        if value:
+            check_name(f"value of field {name!r}", value, bounds.key_bytes)
+    elif isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise BadInput(
+            f"field {name!r} must be text or a 64-bit integer, or a list of such, not {value!r}"
+        )
 
 
 def _check_carried(job: NewJob) -> None:
-    for text in (job.content_type, *job.headers.keys(), *job.headers.values()):
+    _check_text(job, (*job.headers.keys(), *job.headers.values()))
+
+
+def _check_text(job: NewJob, texts: Iterable[str]) -> None:
+    for text in texts:
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -166,6 +216,8 @@ def _check_carried(job: NewJob) -> None:
 
 def check_claim(claim: Claim, bounds: Bounds) -> None:
     """Refuse a claim that makes no sense."""
+    if type(claim.limit) is not int or type(claim.lease) is not int:
+        check_kinds(claim, "the claim")
     if not 1 <= claim.limit <= bounds.claim_jobs:
         raise BadInput(f"a claim may ask for 1 to {bounds.claim_jobs} jobs, not {claim.limit}")
     if not 0 < claim.lease <= bounds.lease:
@@ -180,6 +232,11 @@ def check_claim(claim: Claim, bounds: Bounds) -> None:
 def check_settlements(items: Iterable[Settlement], bounds: Bounds) -> None:
     """Refuse results that cannot be stored; the caller records a failure instead."""
     for item in items:
+        if not isinstance(item.delay, int) or not isinstance(item.result, bytes | None):
+            raise BadInput(
+                f"job {item.id}: a result must be bytes and a delay microseconds, not "
+                f"{type(item.result).__name__} and {type(item.delay).__name__}"
+            )
         if item.result is not None and len(item.result) > bounds.result_bytes:
             raise TooBig(
                 f"the result of job {item.id} takes {len(item.result):,} bytes; the limit is "
@@ -191,12 +248,20 @@ def check_settlements(items: Iterable[Settlement], bounds: Bounds) -> None:
 
 def check_edit(request: Edit, bounds: Bounds) -> None:
     """Refuse an edit that cannot be stored faithfully."""
+    check_kinds(request, "the edit")
     if request.queue is not None:
         check_name("queue name", request.queue, bounds.name_bytes)
     if request.priority is not None:
         _check_priority(request.priority)
     if request.due_in is not None and not 0 <= request.due_in < MAX_MICROS:
         raise BadInput(f"a due time {request.due_in} microseconds from now is out of range")
+
+
+def check_schedule(schedule: Schedule, bounds: Bounds, able: Capability) -> None:
+    """Refuse a schedule that cannot be stored faithfully."""
+    check_kinds(schedule, f"schedule {schedule.name!r}")
+    check_name("schedule name", schedule.name, bounds.name_bytes)
+    check_new_jobs((schedule.job,), bounds, able)
 
 
 def check_find(request: Find) -> int | None:
@@ -220,6 +285,9 @@ def _check_priority(priority: int) -> None:
 
 def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
     """Refuse rules the caller may not touch or the store cannot keep."""
+    check_kinds(request, "the request")
+    for given in request.set:
+        check_kinds(given, f"the rule on {given.target!r}")
     for key in (*(rule.key for rule in request.set), *request.lift):
         check_name(f"{key.scope} name", key.target, bounds.name_bytes)
         if key.kind is RuleKind.BLOCK and not request.operator:
@@ -241,6 +309,7 @@ def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
 
 def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> None:
     """Refuse settings the store cannot hold to."""
+    check_kinds(request, f"queue {request.queue!r}")
     check_name("queue name", request.queue, bounds.name_bytes)
     settings = request.settings
     if min(settings.keep_succeeded, settings.keep_failed, settings.keep_cancelled) < 0:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 
 class LocalBell:
     """A bell that threads and event loops of this process can wait on."""
 
-    __slots__ = ("_closed", "_flag", "_home", "_loop", "_waiter", "topics")
+    __slots__ = ("_closed", "_flag", "_home", "_loop", "_waiter", "on_wake", "topics")
 
     def __init__(self, topics: frozenset[str], home: LocalDoorbell) -> None:
         self.topics = topics
@@ -20,6 +20,8 @@ class LocalBell:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
+        self.on_wake: Callable[[], None] | None = None
+        """Called when a ring ends a wait in an event loop, before whoever waits gets its turn."""
 
     def strike(self) -> None:
         """Remember the ring and wake the waiter, from whatever thread."""
@@ -39,6 +41,8 @@ class LocalBell:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+            if self.on_wake is not None and self._flag.is_set():
+                self.on_wake()
 
     def wait(self, timeout: float) -> bool:
         """Block until rung or `timeout` seconds have passed; whether it was rung."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, Self
 
 CONTROL = "control"
@@ -14,9 +14,9 @@ def work(queue: str) -> str:
     return f"work:{queue}"
 
 
-def ended(job_id: str) -> str:
-    """The topic rung when a job has ended."""
-    return f"ended:{job_id}"
+def ended(name: str) -> str:
+    """The topic rung when the job or the flow of this id has ended."""
+    return f"ended:{name}"
 
 
 class Bell(Protocol):
@@ -24,6 +24,10 @@ class Bell(Protocol):
 
     Look first, then wait: a ring that came during the look ends the wait at once.
     """
+
+    on_wake: Callable[[], None] | None
+    """May be called in the event loop when a ring ends a wait there, before whoever waits gets its
+    turn; the wait says so all the same."""
 
     def wait(self, timeout: float) -> bool:
         """Block until rung or `timeout` seconds have passed; whether it was rung."""

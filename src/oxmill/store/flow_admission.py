@@ -11,6 +11,7 @@ from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settlement import Outcome, Settlement
 from oxmill.store.admission import MAX_MICROS, check_fields, check_name, check_new_jobs, need
 from oxmill.store.capabilities import Capability
+from oxmill.store.kinds import check_kinds
 
 
 def concerns_flows(request: Enqueue) -> bool:
@@ -39,6 +40,7 @@ def check_enqueue(request: Enqueue, bounds: Bounds, able: Capability) -> None:
 
 
 def _check_flow(flow: NewFlow, bounds: Bounds) -> None:
+    check_kinds(flow, f"flow {flow.id}")
     check_name("flow id", flow.id, bounds.id_bytes)
     check_name("flow name", flow.name, bounds.name_bytes)
     check_fields(flow.fields, bounds)
@@ -50,6 +52,8 @@ def _check_flow(flow: NewFlow, bounds: Bounds) -> None:
 def _check_state(items: Iterable[tuple[str, bytes]], whose: str, bounds: Bounds) -> None:
     for name, value in items:
         check_name("name of a state's field", name, bounds.name_bytes)
+        if not isinstance(value, bytes):
+            raise BadInput(f"{whose}: the field {name!r} of the state must be bytes")
         if len(value) > bounds.payload_bytes:
             raise TooBig(
                 f"{whose}: the field {name!r} of the state takes {len(value):,} bytes; the limit "
@@ -87,6 +91,8 @@ def _check_edges(job: NewJob, bounds: Bounds) -> None:
         check_name("job id or field that a job names", name, bounds.id_bytes)
     if job.parent is not None:
         check_name("parent's id", job.parent, bounds.id_bytes)
+    if not job.after and job.join is None:
+        return
     edges = len(set(job.after))
     if edges > bounds.edges:
         raise TooBig(
@@ -125,8 +131,9 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
 
 
 def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -> None:
-    _check_state(step.merge.items(), f"job {job_id}", bounds)
-    made = (*step.then, *step.spawn)
+    if step.merge:
+        _check_state(step.merge.items(), f"job {job_id}", bounds)
+    made = (*step.then, *step.spawn) if step.spawn else step.then
     if len(made) > bounds.batch_jobs:
         raise TooBig(
             f"job {job_id} makes {len(made):,} jobs with its end; the limit is "
@@ -135,18 +142,20 @@ def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -
     if made:
         check_new_jobs(made, bounds, able, in_flow=True)
         _check_members(made, None, bounds)
-    _check_children(job_id, step)
-    for what, name in (("stage name", step.publish), ("continuation's name", step.resume)):
-        if name is not None:
-            check_name(what, name, bounds.id_bytes)
-    if step.resume is not None and (step.spawn or step.publish):
+        _check_children(job_id, step)
+    if step.publish is not None:
+        check_name("stage name", step.publish, bounds.id_bytes)
+    if step.resume is None:
+        return
+    check_name("continuation's name", step.resume, bounds.id_bytes)
+    if step.spawn or step.publish:
         known = None if step.publish is not None else len({job.id for job in step.spawn})
         _check_join(step.join, known, f"job {job_id}")
 
 
 def _check_children(job_id: str, step: FlowStep) -> None:
-    itself = any(job.id == job_id for job in (*step.then, *step.spawn))
-    if itself or any(job_id in job.after for job in step.spawn):
+    made = (*step.then, *step.spawn) if step.spawn else step.then
+    if job_id in [job.id for job in made] or any(job_id in job.after for job in step.spawn):
         raise BadInput(
             f"job {job_id} cannot wait for itself: one of the jobs it makes is the job itself, or a "
             f"child that is after it; children start without waiting for their parent"

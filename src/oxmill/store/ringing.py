@@ -6,6 +6,7 @@ from typing import Any
 
 from oxmill.model.info import Ordered, Swept
 from oxmill.model.job import Enqueue, Verdict
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.query import Steered
 from oxmill.model.rule import RulesPut
 from oxmill.model.schedule import Fire, Fired
@@ -38,7 +39,10 @@ def _enqueued(jobs: Any, answers: Any) -> set[str]:
         for job, answer in zip(jobs, answers, strict=False)
         if answer.state is State.WAITING and answer.verdict is not Verdict.DUPLICATE
     }
-    return topics | {work(queue) for answer in answers for queue in answer.gained}
+    for answer in answers:
+        topics.update(map(work, answer.gained))
+        topics.update(_set_off(answer.news))
+    return topics
 
 
 def _settled(answers: Any) -> set[str]:
@@ -46,6 +50,8 @@ def _settled(answers: Any) -> set[str]:
     for answer in answers:
         if answer.gained:  # the last answer also tells what all of them have set off
             topics.update(map(work, answer.gained))
+        if answer.news is not NO_NEWS:
+            topics.update(_set_off(answer.news))
         if answer.ruling is not Ruling.WON:
             continue
         if answer.state in TERMINAL:
@@ -55,14 +61,21 @@ def _settled(answers: Any) -> set[str]:
     return topics
 
 
+def _set_off(news: News) -> set[str]:
+    topics = {ended(each) for each in news.ended}
+    return topics | {CONTROL} if news.asked else topics
+
+
 def _changed(answer: Any) -> set[str]:
     match answer:
         case Swept():
-            return {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}
+            topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}
+            return topics | _set_off(answer.news)
         case RulesPut():
             return {work(q) for q in answer.queues}
         case Steered():
             topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ids}
+            topics |= _set_off(answer.news)
             return topics | {CONTROL} if answer.asked else topics
         case Ordered():
             return {CONTROL}

@@ -93,7 +93,7 @@ class Flowing(Settling):
     def begin(self, made: list[Node], keep: Micros | None, start: Content) -> str:
         """A graph, enqueued at once, twice, as after a lost answer."""
         name = f"f{self.fresh_nonce()}"
-        flow = NewFlow(id=name, name=name[-1], state=start, fields={"user": 1}, keep=keep)
+        flow = NewFlow(id=name, name=name[-1], state=start, fields={"user": (1, 2)}, keep=keep)
         request = Enqueue(jobs=self._members(name, made, []), flow=flow)
         self.ask(request)
         self.ask(request)

@@ -56,6 +56,7 @@ COVERED: tuple[Content, ...] = (
     {"group": "h", "fields": {"user": 1}},
     {"task": "u", "priority": 2},
     {"fields": {"user": 1, "x": -5}},
+    {"fields": {"user": (2, 1, 1), "x": (0,)}},
 )
 scopes = st.sampled_from(
     (

@@ -60,6 +60,9 @@ class Testing:
             t.run_all()
             assert t.succeeded(send) == 1
 
+    A SQLAlchemy session or a Django connection that is given as `connection` enqueues, and completes,
+    when it commits; any other connection at once.
+
     To wait for a job's result runs what is due. In async tests use the `a...` forms.
     """
 
@@ -76,7 +79,7 @@ class Testing:
         driver = subject.open_store(self._clock)
         self._stack.callback(driver.close)
         bell = WorkingDoorbell(driver.doorbell, self.run_all, self.arun_all)
-        self._driver = replace(driver, doorbell=bell)
+        self._driver = replace(driver, doorbell=bell, stands_in=True)
         self._runner = Runner(self._driver, subject.registry, subject.middleware, subject.lifespan)
         self._scheduler = Scheduler(self._driver, Bus())
         self._sweeper = Sweeper(self._driver, Bus(), every=1)

@@ -12,6 +12,8 @@ from oxmill.errors import OxmillError
 from oxmill.model.claim import Claimed
 from oxmill.model.flow import Flows
 from oxmill.model.info import QueueInfo, Queues, Swept
+from oxmill.model.job import Enqueued
+from oxmill.model.news import NO_NEWS
 from oxmill.model.query import Page, Steered
 from oxmill.model.rule import RulesPut
 from oxmill.model.settlement import Settled
@@ -136,10 +138,18 @@ def comparable(answer: Any) -> Any:
     match answer:
         case Steered() | RulesPut():
             changes = {"queues": tuple(sorted(answer.queues))}
+            if isinstance(answer, Steered):
+                changes["news"] = NO_NEWS
         case Swept(queues=queues, ended=ended):
-            changes = {"queues": tuple(sorted(queues)), "ended": tuple(sorted(ended))}
+            changes = {
+                "queues": tuple(sorted(queues)),
+                "ended": tuple(sorted(ended)),
+                "news": NO_NEWS,
+            }
         case Settled():
-            changes = {"gained": ()}
+            changes = {"gained": (), "news": NO_NEWS}
+        case Enqueued():
+            changes = {"news": NO_NEWS}
         case Queues():
             changes = {"items": tuple(map(_exact, answer.items))}
     return msgspec.structs.replace(answer, **changes) if changes else answer

@@ -59,6 +59,7 @@ TRAITS: tuple[tuple[str, Any], ...] = (
     ("task", "u"),
     ("fields", {"user": 1}),
     ("fields", {"user": "1", "x": -5}),
+    ("fields", {"user": (2, 1, 1), "x": ()}),
     ("tags", ("x", "y")),
 )
 FILTERS: tuple[Content, ...] = (

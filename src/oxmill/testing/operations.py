@@ -25,12 +25,13 @@ from oxmill.model.settlement import Settle
 from oxmill.model.value import Value
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
-from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.roles.installing import Check, Mend, Migrate, Version
 
 OPERATIONS: Final[dict[type[Value], Callable[[Driver], Callable[[Any], Plan[Any]]]]] = {
     Migrate: lambda driver: driver.installing.migrate,
     Version: lambda driver: driver.installing.version,
     Check: lambda driver: driver.installing.check,
+    Mend: lambda driver: driver.installing.mend,
     Enqueue: lambda driver: driver.enqueueing.enqueue,
     Claim: lambda driver: driver.claiming.claim,
     ClaimIds: lambda driver: driver.claiming.claim_ids,

@@ -140,8 +140,11 @@ class Runner:
         renewed = self._driver.run(self._driver.claiming.renew(Renew(items=(item,), lease=_LEASE)))
         if progress is not None:
             run.mark_saved(progress)
-        if renewed.holds[0] is not Hold.KEPT and not run.ended:
-            run.stop(Why.CANCEL if renewed.holds[0] is Hold.CANCEL else Why.LOST)
+        told = renewed.holds[0]
+        # A run that has completed its job in a transaction of its own has no lease to lose.
+        if told is Hold.KEPT or run.ended or (told is Hold.LOST and run.completing):
+            return
+        run.stop(Why.CANCEL if told is Hold.CANCEL else Why.LOST)
 
 
 def _middle() -> float:

@@ -24,6 +24,7 @@ class WorkingBell:
         self._bell = bell
         self._run = run
         self._arun = arun
+        self.on_wake: Callable[[], None] | None = None
 
     def wait(self, timeout: float) -> bool:
         """Run what is due; `ResultTimeout` if that is nothing, for it would wait for ever."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, Literal, TypedDict, Unpack
 
 from oxmill.errors import BadConfig
@@ -32,7 +31,7 @@ class WorkerConfig(Value, frozen=True):
     grace: Micros = 25 * SECOND
     """How long running jobs may go on after a stop; what is left is released, not failed."""
     drain: bool = False
-    """Stop when nothing is due any more."""
+    """Stop when nothing can start now: what still waits is due later, or behind a gate."""
     max_jobs: int | None = None
     """Stop, to be started afresh, after this many jobs."""
     max_rss: int | None = None
@@ -130,6 +129,8 @@ def read_config(options: Mapping[str, Any]) -> WorkerConfig:
     known = WorkerConfig.__struct_fields__
     for name in options:
         if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - idle workers do without
+
             near = get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; use {', '.join(known)}"
             raise BadConfig(f"there is no worker option {name!r}{hint}")

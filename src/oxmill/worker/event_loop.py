@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -39,7 +39,7 @@ def new_loop(kind: LoopKind) -> asyncio.AbstractEventLoop:
 def run_on(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """Run to the end, then close the loop, whatever is left on it. The answer, and whether a thread
     of `asyncio.to_thread` is stuck, for which the interpreter would wait for ever."""
-    name = f"oxmill-pool-{secrets.token_hex(3)}"
+    name = f"oxmill-pool-{os.urandom(3).hex()}"
     pool = ThreadPoolExecutor(thread_name_prefix=name)
     try:
         asyncio.set_event_loop(loop)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from random import Random
 from typing import Any
@@ -57,6 +56,8 @@ class Execution:
         Never raises: whatever the task does becomes an outcome.
         """
         job = run.job
+        if job.fault is not None:
+            return settle.unreadable(job, job.fault)
         task = self.find(job)
         if task is None:
             return self._put_off(job, job.task)
@@ -83,7 +84,8 @@ class Execution:
             settlement = self.raised(run, task, error)
         else:
             settlement = self._returned(run, task, value)
-        if settlement is None or settlement.flow is None or self.flows is None:
+        flow = None if settlement is None else settlement.flow
+        if settlement is None or flow is None or not flow.spawn or self.flows is None:
             return settlement
         return await self._staged(run, settlement)
 
@@ -93,6 +95,8 @@ class Execution:
 
     def _put_off(self, job: LeasedJob, name: str) -> Settlement:
         settlement = settle.unknown_task(job)
+        from difflib import get_close_matches  # noqa: PLC0415 - idle workers do without
+
         near = get_close_matches(name, self._registry.names())
         self._bus.emit(
             TaskUnknown(job=job.id, task=name, near=tuple(near), again_in=spell(settlement.delay))

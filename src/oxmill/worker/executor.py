@@ -48,7 +48,13 @@ class Executor:
             run.task = create_task(self._live(run), name=job.id)
 
     async def _live(self, run: Run) -> None:
-        self.conclude(run, await self._execution.perform(run))
+        try:
+            settlement = await self._execution.perform(run)
+        except asyncio.CancelledError:
+            raise  # `_gone` comes to the conclusion
+        except BaseException as error:  # noqa: BLE001 - a run without a conclusion would hold its slot for ever
+            settlement = settle.refused(run.job, error)
+        self.conclude(run, settlement)
 
     def conclude(self, run: Run, settlement: Settlement | None) -> None:
         """A run is over. Only the first conclusion counts: a run that was left behind may come to

@@ -23,12 +23,21 @@ class Listener(Service):
     ) -> None:
         super().__init__(driver, bus, every=LONGEST)
         self._bell = driver.doorbell.attend(topics)
+        self._bell.on_wake = self._at_once
         self._on_ring = on_ring
+        self._passed_on = False
+
+    def _at_once(self) -> None:
+        """Pass a ring on without waiting for one's own turn in the event loop."""
+        self._passed_on = True
+        self._on_ring()
 
     async def run_once(self) -> float | None:
         """Wait for one ring."""
-        if await self._bell.arrive(LONGEST):
+        rung = await self._bell.arrive(LONGEST)
+        if rung and not self._passed_on:
             self._on_ring()
+        self._passed_on = False
         return 0.0
 
     async def run(self) -> None:

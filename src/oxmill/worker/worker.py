@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import socket
 import sys
 import threading
@@ -65,7 +64,7 @@ class Worker:
     ) -> None:
         self.config = config or WorkerConfig()
         self.host = self.config.name or socket.gethostname()
-        self.id = f"{self.host}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.id = f"{self.host}-{os.getpid()}-{os.urandom(4).hex()}"
         self.phase = Phase.RUNNING
         self._driver = driver
         self._registry = registry
@@ -264,7 +263,7 @@ class Worker:
         if self._code is ExitCode.RECYCLE and not self._reason:
             self._begin_stop("time for a fresh process")
         elif self.config.drain and not self._reason:
-            self._begin_stop("nothing is due any more")
+            self._begin_stop("nothing can start now")
 
     def _on_fault(self, agent: str, error: BaseException) -> None:
         stack = "".join(traceback.format_exception(error))

@@ -91,6 +91,7 @@ class Server:
             "--no-defaults",
             *_as_root(),
             f"--datadir={data}",
+            f"--tmpdir={self.path}",  # a server that starts deletes what others have in theirs
             f"--socket={self.path / 's'}",
             f"--pid-file={self.path / 'pid'}",
             "--bind-address=127.0.0.1",

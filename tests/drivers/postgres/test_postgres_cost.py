@@ -10,6 +10,7 @@ from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.store.plan import together
 from oxmill.testing.operations import plan_for
@@ -27,9 +28,9 @@ def driver(postgres_server):
 
 @pytest.fixture
 def trips(monkeypatch):
-    """Counts what is sent."""
+    """Counts what is sent: one entry per round trip, with the names of all that travels in it."""
     sent = []
-    ask, say = Link.ask, Link.say
+    ask, say, send = Link.ask, Link.say, Link.send
 
     def asking(self, query):
         sent.append(query.text.name)
@@ -39,8 +40,15 @@ def trips(monkeypatch):
         sent.append(command)
         say(self, command)
 
+    def sending(self, several):
+        if len(several) > 1:
+            names = [each if isinstance(each, str) else each.text.name for each in several]
+            sent.append(" ".join(name.split()[0] for name in names))
+        return send(self, several)
+
     monkeypatch.setattr(Link, "ask", asking)
     monkeypatch.setattr(Link, "say", saying)
+    monkeypatch.setattr(Link, "send", sending)
 
     @contextmanager
     def counting(*expected):
@@ -90,15 +98,51 @@ def test_a_retry_costs_a_fixed_number_of_round_trips(driver, trips):
         for each in leases
     ]
     long_way = (
-        "BEGIN ISOLATION LEVEL READ COMMITTED",
-        "now",
-        "lock_keys_of",
-        "standings_by_id",
+        "BEGIN now",
+        "lock_keys_of standings_by_id",
         "settings_of",
-        "add_attempts",
-        "write_standing",
-        "add_counts",
-        "COMMIT",
+        "add_attempts write_standing add_counts COMMIT",
     )
     with trips(*long_way):
         do(driver, Settle(items=tuple(items)))
+
+
+def turn(driver, ends, nonce):
+    """Settle these and claim as many."""
+    request = Claim(queues=("q",), limit=100, lease=60 * SECOND, worker="w", nonce=nonce)
+    settling = plan_for(driver, completions(ends))
+    _, claimed = driver.run(together(settling, plan_for(driver, request)))
+    return claimed.jobs
+
+
+def grouped(driver, **limits):
+    do(driver, PutSettings(queue="q", settings=QueueSettings(**limits)))
+    jobs = (job(f"b-{number}", group=f"group {number}") for number in range(5 * MANY))
+    do(driver, Enqueue(jobs=tuple(jobs)))
+
+
+def test_a_turn_of_a_gated_queue_is_one_round_trip(driver, trips):
+    grouped(driver, concurrency=MANY, rate="1000000/s")
+    leases = turn(driver, turn(driver, (), 1), 2)
+    assert len(leases) == 100
+    with trips("complete_and_claim_gated"):
+        assert len(turn(driver, leases, 3)) == 100
+
+
+def test_a_turn_with_limits_of_groups_reads_in_waves(driver, trips):
+    grouped(driver, concurrency=MANY, group_concurrency=1, group_rate="10/s")
+    leases = turn(driver, turn(driver, (), 1), 2)
+    assert len(leases) == 100
+    with trips(
+        "complete",
+        "BEGIN now",
+        "hold_gates horizon",
+        "enter_gates settings_of rules_scoped meters_by_key rules_on gates_ahead",
+        "plain_lanes running_of_queues",
+        "lanes_open",
+        "running_of_groups meters_by_key",
+        "lane_heads",
+        "leases_waiting",
+        "grant drop_lanes spend_meters add_counts COMMIT",
+    ):
+        assert len(turn(driver, leases, 3)) == 100

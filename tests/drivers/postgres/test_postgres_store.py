@@ -6,14 +6,17 @@ from datetime import UTC, datetime
 
 import pytest
 from asking import claim, do, enqueue, settle
+from click.testing import CliRunner
 from private_postgres import schema_url, shared_server
 
+from oxmill.cli.main import main
+from oxmill.drivers.postgres.address import parse
 from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.drivers.postgres.findings import findings_of
 from oxmill.errors import SchemaMismatch
 from oxmill.model.info import EventsAfter, Level, ListQueues, Sweep
 from oxmill.model.query import Cancel, Filter
-from oxmill.model.settlement import Outcome
+from oxmill.model.settlement import Failure, Outcome
 from oxmill.model.state import State
 from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
 
@@ -60,11 +63,34 @@ def test_several_processes_may_install_at_once():
 def test_without_leave_to_migrate_an_old_schema_is_refused():
     url = schema_url(migrate="no")
     driver = open_postgres(url, doorbell=False)
-    with pytest.raises(SchemaMismatch, match="oxmill migrate"):
+    with pytest.raises(SchemaMismatch, match="oxmill db migrate"):
         enqueue(driver, "a")
     do(driver, Migrate())
     enqueue(driver, "a")
     driver.close()
+
+
+def test_commands_do_not_migrate_without_leave(tmp_path):
+    url = schema_url(migrate="no")
+    told = CliRunner().invoke(main, ["--url", url, "jobs", "list"])
+
+    assert "oxmill db migrate" in told.output
+    assert told.exit_code != 0
+    driver = open_postgres(url, doorbell=False)
+    assert do(driver, Version()).current == 0
+    driver.close()
+
+    assert CliRunner().invoke(main, ["--url", url, "db", "migrate"]).exit_code == 0
+    assert CliRunner().invoke(main, ["--url", url, "jobs", "list"]).exit_code == 0
+
+
+def test_commands_install_where_they_may():
+    told = CliRunner().invoke(main, ["--url", schema_url(), "jobs", "list"])
+    assert told.exit_code == 0
+
+
+def test_a_socket_may_be_named_in_the_url():
+    assert parse("postgresql:///jobs?host=/run/pg").conninfo["host"] == "/run/pg"
 
 
 def test_a_newer_schema_is_refused(driver):
@@ -216,3 +242,20 @@ def test_a_json_payload_that_is_none_does_not_spoil_the_view(driver):
     enqueue(driver, "odd", payload=b"\xff\x00", content_type="application/x-raw")
     rows = shared_server().ask(f"SELECT id, payload FROM {schema(driver)}.job_view ORDER BY id")
     assert rows[-1] == ("odd", None)
+
+
+def test_one_job_that_is_no_text_does_not_spoil_the_view(driver):
+    enqueue(driver, "bytes", payload=b"\xff")
+    enqueue(driver, "nul", payload=b"\x00", headers={"h": "\0"}, fields={"user": 62})
+    leases = {lease.id: lease for lease in claim(driver, 9)}
+    failure = Failure(type="E", message="a\0b")
+    settle(driver, leases["bytes"], Outcome.FAIL, error=failure)
+
+    rows = shared_server().ask(f"SELECT * FROM {schema(driver)}.job_view ORDER BY seq")
+    assert [row[0] for row in rows] == ["first", "bytes", "nul"]
+    told = shared_server().ask(
+        f"SELECT payload, payload_bytes, error_message FROM {schema(driver)}.job_view ORDER BY seq"
+    )
+    assert [payload for payload, _, _ in told] == ["x" * 100, None, None]
+    assert [raw for _, raw, _ in told][1:] == [b"\xff", b"\x00"]
+    assert "a" in told[1][2]

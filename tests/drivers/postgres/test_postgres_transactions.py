@@ -25,7 +25,7 @@ from transaction_cases import (
     Client,
     there,
 )
-from transaction_stage import Stage, django_connection, killed_after_commit
+from transaction_stage import Stage, completed_by_django, django_connection, killed_after_commit
 
 OTHER = "elsewhere"
 
@@ -161,6 +161,12 @@ def test_django(stage, orders):
             raise ZeroDivisionError
     assert stage.there() == ["ann"]
     assert orders() == ["one"]
+
+
+def test_completing_by_django(stage, orders):
+    named = {"NAME": "postgres", "HOST": "127.0.0.1", "PORT": shared_server().port}
+    with django_connection("django.db.backends.postgresql", USER="postgres", **named) as connection:
+        completed_by_django(stage, connection, orders)
 
 
 def test_settings_of_a_psycopg_connection_neither_disturb_nor_change(stage):

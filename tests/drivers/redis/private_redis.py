@@ -90,12 +90,13 @@ def free_port(*beside):
 class Server:
     """One server process."""
 
-    def __init__(self, path, *options, port=None, program=None):
+    def __init__(self, path, *options, port=None, program=None, password=None):
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
         self.port = port or free_port()
         self.options = [str(option) for option in options]
         self.program = program or binary()
+        self.password = password
         self.process = None
 
     @property
@@ -133,7 +134,7 @@ class Server:
 
     @contextlib.contextmanager
     def client(self):
-        client = redis.Redis(port=self.port, socket_timeout=5)
+        client = redis.Redis(port=self.port, password=self.password, socket_timeout=5)
         try:
             yield client
         finally:

@@ -60,6 +60,7 @@ class Load:
         self.acknowledged = []
         self.times = {}
         self.won = {}
+        self.won_at = {}
         self.surprises = []
         self.nonces = count(1)
         self.threads = [
@@ -109,6 +110,16 @@ class Load:
     def remember(self, lease):
         """This token won."""
         self.won.setdefault(lease.id, set()).add(lease.token)
+        self.won_at.setdefault(lease.id, {}).setdefault(lease.token, time.monotonic())
+
+    def doubled(self, kills=(), *, window=3.0):
+        """Jobs won under two tokens, though the first win cannot have been lost in a kill."""
+        return {
+            job_id
+            for job_id, wins in self.won_at.items()
+            for won in sorted(wins.values())[:-1]
+            if not any(kill - window < won <= kill + 0.5 for kill in kills)
+        }
 
 
 def put_through(server, driver, kills):

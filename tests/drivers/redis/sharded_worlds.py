@@ -53,10 +53,13 @@ RELATING = {
     "test_steering_a_waiting_job_that_is_to_run_now_keeps_its_place",
     "test_steering_idle_jobs_change_priority_in_their_place",
     "test_steering_what_went_wrong_is_recorded_too",
+    "test_stepping_each_step_of_a_batch_does_its_own",
+    "test_stepping_steps_of_one_flow_in_a_batch_all_count",
     "test_unique_one_batch_is_judged_job_by_job",
 }
-"""Tests of the suite that expect an order among jobs of different shards, or (the tick that meets
-jobs which are already there) a schedule that makes jobs with the keys of others."""
+"""Tests of the suite that expect an order among jobs of different shards, or among settlements whose
+shard has to be found first, or (the tick that meets jobs which are already there) a schedule that makes
+jobs with the keys of others."""
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from redis.crc import key_slot
 from redis_load import Load, claim, do, enqueue, eventually, finish, settle
 
 from oxmill.drivers.redis.driver import open_redis
-from oxmill.errors import BadConfig
+from oxmill.errors import BadConfig, StoreRefused
 from oxmill.model.info import ListQueues, Sweep
 from oxmill.model.job import Enqueue, NewJob, Verdict
 from oxmill.model.query import Cancel, Filter, Find, Get
@@ -96,6 +96,7 @@ def test_slots_move_and_a_primary_dies_under_load(cluster):
         replicated(victim)
         acknowledged_before = list(load.acknowledged)
         victim.kill()
+        killed = time.monotonic()
         wait_for(load, 50, bound=60)
     assert load.surprises == []
 
@@ -106,6 +107,7 @@ def test_slots_move_and_a_primary_dies_under_load(cluster):
     lost = set(load.acknowledged) - set(there)
     assert len(lost) <= 20
     assert lost.isdisjoint(acknowledged_before[: len(acknowledged_before) * 9 // 10])
+    assert load.doubled([killed]) == set()
     assert set(there.values()) == {State.SUCCEEDED}
     driver.close()
 
@@ -149,11 +151,13 @@ def test_sentinels_lead_to_the_new_primary(tmp_path):
             wait_for(load, 50)
             replicated(primary)
             primary.kill()
+            killed = time.monotonic()
             wait_for(load, 50, bound=60)
         assert load.surprises == []
         finish(driver, load)
         there = all_there(driver, load.acknowledged)
         assert len(set(load.acknowledged) - set(there)) <= 20
+        assert load.doubled([killed]) == set()
         assert set(there.values()) == {State.SUCCEEDED}
         driver.close()
     finally:
@@ -161,11 +165,34 @@ def test_sentinels_lead_to_the_new_primary(tmp_path):
             each.stop()
 
 
+@pytest.mark.timeout(60)
+def test_sentinels_with_a_password_are_asked_with_it(tmp_path, own):
+    primary = own("--requirepass", "of the server", password="of the server")
+    path = tmp_path / "sentinel"
+    path.mkdir()
+    config = path / "sentinel.conf"
+    config.write_text(
+        f"sentinel monitor mill 127.0.0.1 {primary.port} 1\nsentinel auth-pass mill of_the_server\n"
+        "requirepass of/the@sentinel\n"
+    )
+    sentinel = Sentinel(path, config, password="of/the@sentinel").start()
+    url = f"redis+sentinel://:of%20the%20server@127.0.0.1:{sentinel.port}/mill/0"
+    try:
+        with pytest.raises(StoreRefused):
+            enqueue(open_redis(url), "a")
+        driver = open_redis(f"{url}?sentinel_password=of%2Fthe%40sentinel")
+        assert enqueue(driver, "a")[0].verdict is Verdict.CREATED
+        assert "sentinel_password" not in driver.url
+        driver.close()
+    finally:
+        sentinel.stop()
+
+
 class Sentinel(Server):
     """One sentinel; its settings are in a file that it writes to itself."""
 
-    def __init__(self, path, config):
-        super().__init__(path)
+    def __init__(self, path, config, password=None):
+        super().__init__(path, password=password)
         self.config = config
 
     def start(self):

@@ -9,8 +9,9 @@ import pytest
 from private_redis import WHEELS, program_of
 from redis_load import UNSURE, do, enqueue, found_of, put_through
 
+from oxmill import App
 from oxmill.drivers.redis.driver import open_redis
-from oxmill.errors import BadConfig, OutcomeUnknown
+from oxmill.errors import BadConfig, OutcomeUnknown, StoreRefused
 from oxmill.model.info import Level
 from oxmill.model.job import Verdict
 from oxmill.model.state import State
@@ -29,7 +30,7 @@ def test_a_killed_server_loses_nothing_and_has_no_double_winner(own, name):
     found = found_of(driver, load.acknowledged)
     assert set(load.acknowledged) - set(found) == set()
     assert set(found.values()) == {State.SUCCEEDED}
-    assert {job_id for job_id, tokens in load.won.items() if len(tokens) > 1} == set()
+    assert load.doubled() == set()
     driver.close()
 
 
@@ -49,6 +50,7 @@ def test_a_server_that_syncs_every_second_loses_two_seconds_at_most(own):
         if not any(kill - 3 < load.times[job_id] <= kill + 0.1 for kill in kills)
     }
     assert early == set()
+    assert load.doubled(kills) == set()
     assert set(found.values()) == {State.SUCCEEDED}
     driver.close()
 
@@ -160,3 +162,54 @@ def test_a_write_waits_for_its_replica(own):
     with pytest.raises(OutcomeUnknown, match="replicas"):
         enqueue(driver, "b")
     driver.close()
+
+
+def test_the_doctor_judges_replicas_and_snapshots(own):
+    primary = own("--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "100mb")
+    driver = open_redis(primary.url)
+    with primary.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+        lacking = {each.name: each.level for each in do(driver, Check())}
+        client.config_set("min-replicas-to-write", 0)
+        own("--replicaof", "127.0.0.1", primary.port)
+        deadline = time.monotonic() + 20
+        while not client.info("replication")["connected_slaves"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        there = {each.name: each.level for each in do(driver, Check())}
+        # A folder in place of the file: the snapshot cannot be put there.
+        (primary.path / "dump.rdb").unlink(missing_ok=True)
+        (primary.path / "dump.rdb" / "full").mkdir(parents=True)
+        client.bgsave()
+        while client.info("persistence")["rdb_last_bgsave_status"] == "ok":
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        broken = {each.name: each.level for each in do(driver, Check())}
+
+    assert lacking == {"min-replicas-to-write": Level.REFUSE}
+    assert there == {"replicas": Level.NOTE, "min-replicas-to-write": Level.NOTE}
+    assert broken["rdb_last_bgsave_status"] is Level.WARN
+    driver.close()
+
+
+def test_a_restart_is_told_once(own):
+    server = own("--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "100mb")
+    driver = open_redis(server.url)
+    assert do(driver, Check()) == ()
+    server.kill()
+    server.start()
+
+    while True:
+        with contextlib.suppress(*UNSURE):
+            found = do(driver, Check())
+            break
+
+    assert {each.name: each.level for each in found} == {"run_id": Level.WARN}
+    assert do(driver, Check()) == ()
+    driver.close()
+
+
+def test_a_worker_refuses_a_server_that_throws_jobs_away(own):
+    server = own("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--appendonly", "yes")
+    with App(server.url) as app, pytest.raises(StoreRefused, match="maxmemory-policy"):
+        app.worker(queues=["q"]).run()

@@ -6,7 +6,7 @@ import pytest
 from redis_load import SECOND, claim, do, enqueue, job, settle
 
 from oxmill.drivers.redis.driver import open_redis
-from oxmill.errors import BadInput
+from oxmill.errors import BadInput, OutcomeUnknown, StoreFull
 from oxmill.model.info import EventsAfter, ListQueues, Sweep
 from oxmill.model.job import Enqueue, NewJob, Verdict
 from oxmill.model.query import Find, Get
@@ -144,4 +144,34 @@ def test_a_sweep_shares_its_bound_and_comes_to_an_end(redis_server, tmp_path):
         assert len(swept) < 100
 
     assert sum(each.due for each in swept) == len(NAMES)
+    driver.close()
+
+
+def test_a_batch_of_which_a_part_is_refused_says_so(own):
+    server = own()
+    driver = open_redis(server.url, shards=SHARDS)
+    enqueue(driver, *(f"warm-{n}" for n in range(20)))
+    names = [f"job-{n}" for n in range(40)]
+    with server.client() as client:
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 1_500_000)
+        with pytest.raises(OutcomeUnknown, match=r"did \d of 4 parts.*over its memory") as told:
+            enqueue(driver, *names, payload=b"x" * 100_000)
+        stored = do(driver, Get(ids=tuple(names)))
+        assert 0 < len(stored) < len(names)
+        assert "nothing was written" not in str(told.value)
+
+        client.config_set("maxmemory", 0)
+        answers = enqueue(driver, *names, payload=b"x" * 100_000)
+
+    assert [a.verdict for a in answers].count(Verdict.DUPLICATE) == len(stored)
+    assert len(do(driver, Get(ids=tuple(names)))) == len(names)
+    driver.close()
+
+
+def test_a_batch_that_all_shards_refuse_was_not_written(own):
+    server = own("--maxmemory", "1mb")
+    driver = open_redis(server.url, shards=SHARDS)
+
+    with pytest.raises(StoreFull, match="nothing was written"):
+        enqueue(driver, *(f"job-{n}" for n in range(40)))
     driver.close()

@@ -3,12 +3,13 @@
 import os
 import sqlite3
 import stat
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from oxmill.drivers.sqlite import doctor, filesystem
-from oxmill.drivers.sqlite.connection import Place, refuse_old
+from oxmill.drivers.sqlite.connection import Place, connect, refuse_old
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.filesystem import filesystem_of, is_remote
 from oxmill.errors import StoreError, StoreRefused
@@ -59,6 +60,38 @@ def test_a_network_filesystem_is_refused(path, monkeypatch, kind):
 def test_memory_is_refused(name):
     with pytest.raises(StoreRefused, match="memory://"):
         open_sqlite(name)
+
+
+def test_a_link_is_the_file_it_leads_to(tmp_path):
+    """Log and lock lie beside the file: two names for one file must not mean two locks."""
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "real" / "store.db")
+    driver = open_sqlite(link)
+
+    driver.run(driver.installing.migrate(Migrate()))
+
+    assert driver.url == f"sqlite:///{tmp_path}/real/store.db"
+    assert [each.name for each in tmp_path.iterdir() if each.name != "real"] == ["link.db"]
+    driver.close()
+
+
+@pytest.mark.parametrize(("mode", "level"), [("durable", 2), ("process", 1), ("volatile", 0)])
+def test_writes_are_synced_as_the_mode_says(tmp_path, mode, level):
+    path = tmp_path / "store.db"
+    driver = open_sqlite(path, mode=mode)
+    driver.run(driver.installing.migrate(Migrate()))
+    place = Place(path, mode)
+
+    with closing(connect(place)) as connection:
+        (found,) = connection.execute("PRAGMA synchronous").fetchone()
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        tables = connection.execute("PRAGMA table_list").fetchall()
+
+    assert (found, journal) == (level, "wal")
+    mine = [row for row in tables if row[0] == "main" and not row[1].startswith("sqlite_")]
+    assert [row[1] for row in mine if row[2] == "table" and not row[5]] == []
+    driver.close()
 
 
 def test_a_missing_folder_is_named(tmp_path):

@@ -11,7 +11,7 @@ from oxmill.errors import BadSchedule
 from oxmill.model.job import NewJob
 from oxmill.model.schedule import CatchUp, Overlap, Schedule
 from oxmill.model.settings import DAY, SECOND
-from oxmill.model.unique import UniqueKey, Until
+from oxmill.model.unique import OnConflict, UniqueKey, Until
 from oxmill.rules.cron import (
     ALIASES,
     AT_ONCE,
@@ -300,16 +300,26 @@ def test_jitter_delays_within_its_bound_and_always_the_same(tick, jitter):
 
 
 def test_overlap_becomes_a_unique_key():
+    template = Schedule(name="s", job=TEMPLATE, cron="* * * * *")
+
+    keys = {policy: tick_job(with_overlap(template, policy), 0).unique for policy in Overlap}
+
+    assert keys[Overlap.ALLOW] is None
+    for policy, then in ((Overlap.SKIP, OnConflict.SKIP), (Overlap.QUEUE_ONE, OnConflict.RERUN)):
+        assert keys[policy] == UniqueKey(key="schedule:s", until=Until.FINISHED, on_conflict=then)
+
+
+@pytest.mark.parametrize("policy", [Overlap.SKIP, Overlap.QUEUE_ONE])
+def test_a_unique_key_of_the_job_is_never_replaced(policy):
     own = UniqueKey(key="mine")
     template = Schedule(
         name="s", job=NewJob(**(as_dict(TEMPLATE) | {"unique": own})), cron="* * * * *"
     )
+    both = with_overlap(template, policy)
 
-    keys = {policy: tick_job(with_overlap(template, policy), 0).unique for policy in Overlap}
-
-    assert keys[Overlap.ALLOW] == own
-    assert (keys[Overlap.SKIP].key, keys[Overlap.SKIP].until) == ("schedule:s", Until.FINISHED)
-    assert keys[Overlap.QUEUE_ONE].until is Until.STARTED
+    assert tick_job(both, 0).unique == own
+    with pytest.raises(BadSchedule, match="unique key of its own"):
+        check_schedule(both)
 
 
 def as_dict(value):

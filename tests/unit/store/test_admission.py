@@ -1,5 +1,8 @@
 """What is refused before anything is written, and what is cut to fit."""
 
+from datetime import UTC, datetime
+from enum import IntEnum, StrEnum
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,12 +10,14 @@ from hypothesis import strategies as st
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import DEFAULT_BOUNDS, MAX_PRIORITY, Bounds
 from oxmill.model.claim import Claim
+from oxmill.model.flow import Join
 from oxmill.model.job import NewJob
 from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
 from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.token import Token
+from oxmill.model.unique import UniqueKey
 from oxmill.store.admission import (
     check_claim,
     check_edit,
@@ -115,6 +120,9 @@ def test_an_ordinary_batch_is_taken():
         ({"fields": {"f": "x" * 1_001}}, BadName),
         ({"fields": {"f": 2**63}}, BadInput),
         ({"fields": {"f": False}}, BadInput),
+        ({"fields": {"f": ("fine", "x" * 1_001)}}, BadName),
+        ({"fields": {"f": None}}, BadInput),
+        ({"fields": {"f": (1,) * 600, "g": ("x",) * 401}}, BadInput),
         ({"priority": MAX_PRIORITY + 1}, BadInput),
         ({"max_attempts": 0}, BadInput),
         ({"crash_limit": 0}, BadInput),
@@ -130,6 +138,66 @@ def test_an_ordinary_batch_is_taken():
 def test_a_job_that_cannot_be_kept_is_refused(wrong, error):
     with pytest.raises(error):
         admit(job(), job(**wrong))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 7},
+        {"queue": b"q"},
+        {"queue": ["q"]},
+        {"task": 7},
+        {"payload": "text"},
+        {"payload": bytearray(b"x")},
+        {"payload": None},
+        {"content_type": b"text/plain"},
+        {"content_type": None},
+        {"priority": 0.0},
+        {"priority": True},
+        {"priority": "1"},
+        {"max_attempts": 20.0},
+        {"crash_limit": 2.5},
+        {"delay": 1.5},
+        {"run_at": datetime(2026, 1, 1, tzinfo=UTC)},
+        {"expires_in": 1.5},
+        {"keep": 0.0},
+        {"timeout": 1.5},
+        {"group": 7},
+        {"tags": "tag"},
+        {"tags": ("a", 1)},
+        {"tags": 5},
+        {"headers": {"h": 1}},
+        {"headers": {1: "h"}},
+        {"headers": {"h": b"x"}},
+        {"headers": [("h", "x")]},
+        {"headers": {"h": None}},
+        {"unique": "key"},
+        {"unique": UniqueKey(key=1)},
+        {"unique": UniqueKey(key="k", within=1.5)},
+        {"unique": UniqueKey(key="k", until="never")},
+        {"unique": UniqueKey(key="k", on_conflict="shrug")},
+        {"fields": [("a", 1)]},
+        {"reads": "state"},
+        {"join": Join(quorum=1.5)},
+        {"join": Join(deadline=1.5)},
+    ],
+    ids=str,
+)
+def test_what_is_of_a_wrong_type_is_refused_before_any_store_sees_it(wrong):
+    admit(job())  # what is equal to something sound, such as 0.0, is not sound for that
+
+    with pytest.raises(BadInput):
+        admit(job(), job(**wrong))
+
+
+def test_words_of_other_kinds_of_text_and_number_are_taken():
+    class Queue(StrEnum):
+        MAIL = "mail"
+
+    class Rank(IntEnum):
+        FIRST = 1
+
+    admit(job(queue=Queue.MAIL, priority=Rank.FIRST, tags=["a"], headers={"h": Queue.MAIL}))
 
 
 @pytest.mark.parametrize("trait", [{"flow": "f"}, {"parent": "p"}, {"after": ("x",)}], ids=str)
@@ -152,7 +220,15 @@ def test_a_batch_may_not_be_too_long():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"limit": 0}, {"limit": 1_001}, {"lease": 0}, {"lease": -5}, {"lease": 2**60}],
+    [
+        {"limit": 0},
+        {"limit": 1_001},
+        {"limit": 1.0},
+        {"lease": 0},
+        {"lease": -5},
+        {"lease": 2**60},
+        {"lease": 1.5},
+    ],
     ids=str,
 )
 def test_a_senseless_claim_is_refused(wrong):
@@ -165,7 +241,13 @@ def test_a_senseless_claim_is_refused(wrong):
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [({"result": b"xxxx"}, TooBig), ({"delay": -1}, BadInput), ({"delay": 2**53}, BadInput)],
+    [
+        ({"result": b"xxxx"}, TooBig),
+        ({"result": "x"}, BadInput),
+        ({"delay": -1}, BadInput),
+        ({"delay": 2**53}, BadInput),
+        ({"delay": 0.5}, BadInput),
+    ],
     ids=str,
 )
 def test_a_senseless_settlement_is_refused(wrong, error):
@@ -218,6 +300,10 @@ def test_settings_must_make_sense_and_limits_need_the_capability():
     "wrong",
     [
         {"concurrency": 0},
+        {"concurrency": 1.5},
+        {"keep_failed": 1.5},
+        {"group_weights": {"g": 1.5}},
+        {"rate": 5},
         {"group_concurrency": -1},
         {"ageing": 0},
         {"rate": "often"},
@@ -270,7 +356,17 @@ def test_senseless_rules_are_refused(wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"queue": ""}, {"priority": 10**9}, {"due_in": -1}, {"due_in": 2**53}], ids=str
+    "wrong",
+    [
+        {"queue": ""},
+        {"queue": 7},
+        {"priority": 10**9},
+        {"priority": 1.5},
+        {"due_in": -1},
+        {"due_in": 2**53},
+        {"due_in": 0.5},
+    ],
+    ids=str,
 )
 def test_a_senseless_edit_is_refused(wrong):
     check_edit(Edit(filter=Find().filter, queue="q", priority=1, due_in=0), DEFAULT_BOUNDS)

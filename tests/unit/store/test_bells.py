@@ -34,6 +34,34 @@ async def test_a_ring_from_another_thread_wakes_a_waiting_task(doorbell):
         assert await bell.arrive(10)
 
 
+@pytest.mark.parametrize("far", [False, True], ids=["here", "from another thread"])
+async def test_a_ring_that_ends_a_wait_is_told_before_the_waiter_has_its_turn(doorbell, far):
+    order = []
+
+    async def wait():
+        order.append(await bell.arrive(10))
+
+    with doorbell.listen(["a"]) as bell:
+        bell.on_wake = lambda: order.append("told")
+        waiter = asyncio.ensure_future(wait())
+        await asyncio.sleep(0)
+        if far:
+            await asyncio.to_thread(doorbell.ring, ["a"])
+        else:
+            doorbell.ring(["a"])
+        doorbell.ring(["a"])
+        await waiter
+
+        assert order == ["told", True]
+
+
+async def test_a_wait_that_ends_without_a_ring_tells_nothing(doorbell):
+    with doorbell.listen(["a"]) as bell:
+        bell.on_wake = lambda: pytest.fail("nobody rang")
+
+        assert not await bell.arrive(0.001)
+
+
 async def test_a_ring_before_the_wait_is_remembered_once(doorbell):
     with doorbell.listen(["a"]) as bell:
         doorbell.ring(["a"])

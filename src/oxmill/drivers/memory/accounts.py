@@ -70,13 +70,12 @@ def settle_accounts(world: World, flow: FlowRecord) -> None:
     if flow.live or flow.ended_at is not None:
         return
     flow.failed = flow.lost or any(
-        record.flow == flow.id
-        and record.state in (State.FAILED, State.CANCELLED)
-        and not world.book.awaited(record.id)
-        for record in world.jobs.values()
+        record.state in (State.FAILED, State.CANCELLED) and not world.book.awaited(record.id)
+        for record in world.of_flow[flow.id].values()
     )
     flow.ended_at = world.clock()
     keep = flow.keep
     if keep is None:
         keep = KEEP_FAILED if flow.failed else KEEP_SUCCEEDED
     flow.prune_at = flow.ended_at + keep
+    world.book.over.append(flow.id)

@@ -124,7 +124,7 @@ def past_deadline(world: World, now: Micros) -> list[Record]:
     """Jobs whose join has waited for too long, the longest overdue first."""
     found = [
         (record.wait.deadline_at, record.seq, record)
-        for record in world.jobs.values()
+        for record in world.held.values()
         if record.wait is not None
         and waits(record)
         and record.wait.deadline_at is not None

@@ -14,6 +14,7 @@ from oxmill.drivers.memory.ripples import ripple
 from oxmill.drivers.memory.stages import hold, publish, stage_again, stage_of
 from oxmill.errors import BadInput
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.news import NO_NEWS
 from oxmill.model.state import State
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _stage_again(world: World, stage: Stage, job: NewJob) -> None:
 
 def _answers(world: World, request: Enqueue, verdicts: Iterable[Verdict]) -> tuple[Enqueued, ...]:
     """What became of each job; the last answer names the queues that a publication has filled."""
-    gained = world.book.take_gained()
+    gained, news = world.book.take_gained(), world.book.take_news()
     last = len(request.jobs) - 1
     return tuple(
         Enqueued(
@@ -91,6 +92,7 @@ def _answers(world: World, request: Enqueue, verdicts: Iterable[Verdict]) -> tup
             verdict=verdict,
             state=world.jobs[job.id].state,
             gained=gained if nth == last else (),
+            news=news if nth == last else NO_NEWS,
         )
         for nth, (job, verdict) in enumerate(zip(request.jobs, verdicts, strict=True))
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from oxmill.model.fields import Fields
 from oxmill.model.flow import FlowStatus, Join
+from oxmill.model.news import News
 from oxmill.model.value import Micros
 
 
@@ -21,7 +22,7 @@ class FlowRecord:
     name: str
     started_at: Micros
     state: dict[str, bytes]
-    fields: Mapping[str, str | int]
+    fields: Fields
     keep: Micros | None
     published: bool = False
     """Whether any job of it was ever more than staged; until then nobody sees it."""
@@ -127,6 +128,10 @@ class Book:
         """Queues in which jobs began to wait because of flows, since somebody last took them."""
         self.ended: list[str] = []
         """Jobs of flows that ended, since somebody last took them."""
+        self.over: list[str] = []
+        """The same for flows."""
+        self.asked = False
+        """Whether a running job was asked to stop because of flows, since then."""
         self._last = 0
 
     def draw(self) -> int:
@@ -169,9 +174,17 @@ class Book:
         """Nobody has asked what happened until now."""
         self.gained.clear()
         self.ended.clear()
+        self.over.clear()
+        self.asked = False
 
     def take_gained(self) -> tuple[str, ...]:
         """The queues in which jobs began to wait because of flows."""
         gained = tuple(sorted(self.gained))
         self.gained.clear()
         return gained
+
+    def take_news(self) -> News:
+        """What else has happened because of flows."""
+        news = News(ended=(*self.ended, *self.over), asked=self.asked)
+        self.forget_news()
+        return news

@@ -12,6 +12,7 @@ from typing import Final
 
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.world import MeterKey, World
+from oxmill.model.fields import targets_of
 from oxmill.model.info import GateInfo
 from oxmill.model.rule import Rule, RuleKey, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
@@ -65,7 +66,7 @@ def group_gates(world: World, queue: str, group: str | None, now: Micros) -> Ite
 
 
 def own_gates(world: World, record: Record, now: Micros) -> Iterator[tuple[RuleKey, Gate]]:
-    """The gates of a job: rules on its task, then on its fields by name."""
+    """The gates of a job: rules on its task, then on its fields."""
     for key in _own_keys(record):
         gate = rule_gate(world, key, now)
         if gate is not None:
@@ -73,8 +74,8 @@ def own_gates(world: World, record: Record, now: Micros) -> Iterator[tuple[RuleK
 
 
 def _own_keys(record: Record) -> Iterator[RuleKey]:
-    fields = (f"{name}={value}" for name, value in sorted(record.fields.items()))
-    targets = [(Scope.TASK, record.task), *((Scope.FIELD, field) for field in fields)]
+    fields = ((Scope.FIELD, target) for target in targets_of(record.fields))
+    targets = [(Scope.TASK, record.task), *fields]
     for scope, target in targets:
         for kind in _KINDS:
             yield RuleKey(kind=kind, target=target, scope=scope)

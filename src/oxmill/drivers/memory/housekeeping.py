@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Final
 
 import msgspec
@@ -88,12 +89,17 @@ def _sweep(world: World, request: Sweep) -> Swept:
         more=max(len(lapsed), len(expired), len(late)) > limit or due == limit or rippling,
         queues=tuple(sorted({queue for queue in gained if queue is not None})),
         ended=tuple(ended),
+        news=world.book.take_news(),
     )
 
 
 def _fall_due(world: World, now: Micros, limit: int, gained: list[str | None]) -> int:
     """The due jobs of all queues, in the order of their due times."""
-    heads = [(key, queue) for queue, line in world.due.items() for key in line if key[0] <= now]
+    heads = [
+        (key, queue)
+        for queue, line in world.due.items()
+        for key in takewhile(lambda key: key[0] <= now, line)
+    ]
     for key, queue in sorted(heads)[:limit]:
         record = world.jobs[key[2]]
         world.line_up(record, Change.DUE, record.due_at, now)

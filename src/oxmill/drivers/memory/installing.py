@@ -8,11 +8,12 @@ from oxmill.store.admission import check_columns
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.soundness import Sound
 
 _SCHEMA = Schema(current=1, newest=1, applied=("0001_memory",))
 
 
-class MemoryInstalling:
+class MemoryInstalling(Sound):
     """Always ready."""
 
     def migrate(self, request: Migrate) -> Plan[Schema]:

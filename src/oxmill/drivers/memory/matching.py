@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.world import World
+from oxmill.model.fields import Fields, Scalar, values_of
 from oxmill.model.query import Filter
 
 
@@ -13,6 +14,10 @@ def matching(world: World, wanted: Filter) -> Iterator[Record]:
     """Matching records in order of arrival."""
     if wanted.ids:
         chosen = [world.jobs[i] for i in dict.fromkeys(wanted.ids) if i in world.jobs]
+    elif wanted.flow is not None:
+        chosen = list(world.of_flow.get(wanted.flow, {}).values())
+    elif wanted.tasks:
+        chosen = [r for task in set(wanted.tasks) for r in world.of_task.get(task, {}).values()]
     else:
         chosen = list(world.jobs.values())
     chosen.sort(key=lambda record: record.seq)
@@ -29,10 +34,13 @@ def _matches(record: Record, wanted: Filter) -> bool:
         and (wanted.flow is None or record.flow == wanted.flow)
         and (wanted.since is None or record.enqueued_at >= wanted.since)
         and (wanted.before is None or record.enqueued_at < wanted.before)
-        and all(same(record.fields.get(name), value) for name, value in wanted.fields.items())
+        and has_fields(record.fields, wanted.fields)
     )
 
 
-def same(there: str | int | None, value: str | int) -> bool:
-    """Whether a field has this very value: 1 and "1" are two."""
-    return type(there) is type(value) and there == value
+def has_fields(there: Fields, wanted: Mapping[str, Scalar]) -> bool:
+    """Whether all these fields have, or hold, these very values: 1 and "1" are two."""
+    return all(
+        any(type(each) is type(value) and each == value for each in values_of(there.get(name, ())))
+        for name, value in wanted.items()
+    )

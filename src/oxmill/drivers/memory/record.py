@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oxmill.drivers.memory.flows import Wait
+from oxmill.model.fields import Fields
 from oxmill.model.flow import Join
 from oxmill.model.job import Attempt, Job, LeasedJob, NewJob
 from oxmill.model.rule import RuleKey
@@ -43,7 +44,7 @@ class Record:
     timeout: Micros | None
     keep: Micros | None
     group: str | None
-    fields: Mapping[str, str | int]
+    fields: Fields
     tags: tuple[str, ...]
     headers: Mapping[str, str]
     unique: UniqueKey | None

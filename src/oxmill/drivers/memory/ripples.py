@@ -109,6 +109,7 @@ def _shed(world: World, each: Ripple, budget: int) -> int:
         elif not record.cancel_requested:
             record.cancel_requested = True
             record.reason = Reason.SIBLING
+            world.book.asked = True
     return len(looked_at)
 
 

@@ -17,7 +17,7 @@ from oxmill.model.schedule import (
     Schedules,
     SchedulesPut,
 )
-from oxmill.store.admission import check_name, check_new_jobs
+from oxmill.store.admission import check_new_jobs, check_schedule
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
 
@@ -32,8 +32,7 @@ class MemoryScheduling:
     def put_schedules(self, request: PutSchedules) -> Plan[SchedulesPut]:
         """Put, drop, pause and resume by name, all in one step."""
         for schedule in request.put:
-            check_name("schedule name", schedule.name, self._world.bounds.name_bytes)
-            check_new_jobs((schedule.job,), self._world.bounds, self._able)
+            check_schedule(schedule, self._world.bounds, self._able)
         return self._put_schedules(request)
 
     @plan("put_schedules")

@@ -71,8 +71,9 @@ class Serving:
                 yield from moments(closed)
                 continue
             for lane in world.lanes.of(queue):
-                gates = group_gates(world, queue, lane.group, now)
-                yield from moments([*gates, *self._keeping_back(queue, lane)])
+                gates = list(group_gates(world, queue, lane.group, now))
+                # Behind a closed gate of the group nobody comes to those of the head.
+                yield from moments(self._keeping_back(queue, lane) if is_open(gates) else gates)
             for record in world.set_aside(queue):
                 gate = rule_gate(world, _gate_of(record), now)
                 yield from [now] if gate is None or gate.room else moments([gate])

@@ -12,6 +12,7 @@ from oxmill.drivers.memory.spawning import step
 from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
+from oxmill.model.news import NO_NEWS
 from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import Change, State
@@ -57,10 +58,11 @@ def _settle(world: World, request: Settle) -> tuple[Settled, ...]:
         answers.append(_judge(world, item, stepping, len(answers)))
     _take_steps(world, stepping, answers)
     ripple(world)
-    if gained := world.book.take_gained():
+    gained, news = world.book.take_gained(), world.book.take_news()
+    if answers and (gained or news != NO_NEWS):
         last = answers[-1]
         both = tuple(dict.fromkeys((*last.gained, *gained)))
-        answers[-1] = msgspec.structs.replace(last, gained=both)
+        answers[-1] = msgspec.structs.replace(last, gained=both, news=news)
     return tuple(answers)
 
 

@@ -48,7 +48,7 @@ def _belong(world: World, record: Record) -> None:
     """A job without a flow becomes the first job of one with its own id, named after its task."""
     if record.flow is None:
         flow_of(world, NewFlow(id=record.id, name=record.task))
-        record.flow = record.id
+        world.rewrite(record, lambda each: setattr(each, "flow", record.id))
         enter(world, record)
 
 

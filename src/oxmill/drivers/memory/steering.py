@@ -141,7 +141,13 @@ def _cancel(world: World, request: Cancel) -> Steered:
     _tell(world, "cancel", request.author, len(found))
     ripple(world)
     gained += world.book.take_gained()
-    return Steered(ids=tuple(ended), more=more, asked=tuple(asked), queues=_named(gained))
+    return Steered(
+        ids=tuple(ended),
+        more=more,
+        asked=tuple(asked),
+        queues=_named(gained),
+        news=world.book.take_news(),
+    )
 
 
 def _redrive(world: World, request: Redrive) -> Steered:
@@ -157,7 +163,8 @@ def _redrive(world: World, request: Redrive) -> Steered:
     ripple(world)
     waiting = [record.queue for record in driven if record.state is State.WAITING]
     queues = tuple(dict.fromkeys((*waiting, *world.book.take_gained())))
-    return Steered(ids=tuple(record.id for record in driven), more=more, queues=queues)
+    news = world.book.take_news()
+    return Steered(ids=tuple(record.id for record in driven), more=more, queues=queues, news=news)
 
 
 def _key_free(world: World, record: Record) -> bool:
@@ -230,7 +237,7 @@ def _purge(world: World, request: Purge) -> Steered:
     ripple(world)
     ids = tuple(record.id for record in found)
     gained += world.book.take_gained()
-    return Steered(ids=ids, more=more, queues=_named(gained))
+    return Steered(ids=ids, more=more, queues=_named(gained), news=world.book.take_news())
 
 
 def _named(gained: list[str | None]) -> tuple[str, ...]:

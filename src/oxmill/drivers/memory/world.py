@@ -77,6 +77,9 @@ class World:
         self.due: defaultdict[str, Line] = defaultdict(Line)
         """queue → scheduled jobs by (due time, arrival)."""
         self.running: dict[str, Record] = {}
+        self.held: dict[str, Record] = {}
+        self.of_task: defaultdict[str, dict[str, Record]] = defaultdict(dict)
+        self.of_flow: defaultdict[str, dict[str, Record]] = defaultdict(dict)
         self.expiring: dict[str, Record] = {}
         """Idle jobs with an `expires` that were never claimed."""
         self.keys: dict[str, Claimant] = {}
@@ -183,6 +186,9 @@ class World:
 
     def _join(self, record: Record) -> None:
         self.counts[record.queue, record.state] += 1
+        self.of_task[record.task][record.id] = record
+        if record.flow is not None:
+            self.of_flow[record.flow][record.id] = record
         if record.state is State.WAITING and record.aside is not None:
             self.aside[record.id] = record
         elif record.state is State.WAITING:
@@ -192,11 +198,16 @@ class World:
             self.due[record.queue].add(_moment(record))
         elif record.state is State.RUNNING:
             self.running[record.id] = record
+        elif record.state is State.HELD:
+            self.held[record.id] = record
         if record.expires_at is not None and record.state in IDLE and record.attempt == 0:
             self.expiring[record.id] = record
 
     def _leave(self, record: Record) -> None:
         self.counts[record.queue, record.state] -= 1
+        del self.of_task[record.task][record.id]
+        if record.flow is not None:
+            del self.of_flow[record.flow][record.id]
         if record.state is State.WAITING and record.aside is not None:
             del self.aside[record.id]
         elif record.state is State.WAITING:
@@ -206,6 +217,8 @@ class World:
             self.due[record.queue].remove(_moment(record))
         elif record.state is State.RUNNING:
             del self.running[record.id]
+        elif record.state is State.HELD:
+            del self.held[record.id]
         self.expiring.pop(record.id, None)
 
     # --- ends --------------------------------------------------------------------------------

@@ -87,9 +87,15 @@ def _add_tls(options: dict[str, Any], query: dict[str, str]) -> None:
     if wanted not in {"1", "true", "yes"}:
         options["ssl_disabled"] = True
         return
-    context = ssl.create_default_context(cafile=authority)
-    if certificate is not None:
-        context.load_cert_chain(certificate, key)
+    try:
+        context = ssl.create_default_context(cafile=authority)
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
+    except OSError as error:  # of which ssl.SSLError is one
+        raise BadConfig(
+            f"the files of ssl_ca, ssl_cert and ssl_key in the URL cannot be used: "
+            f"{error.strerror or error}; name readable PEM files"
+        ) from None
     options["ssl"] = context
 
 
@@ -101,6 +107,6 @@ def _seconds(query: dict[str, str], word: str, otherwise: float) -> float:
         number = float(text)
     except ValueError:
         raise BadConfig(f"{word}={text} is not a number") from None
-    if not number > 0:
-        raise BadConfig(f"{word} must be more than 0")
+    if not 0 < number < float("inf"):
+        raise BadConfig(f"{word}={text} is not a number above 0")
     return number

@@ -106,7 +106,7 @@ def _row(number: int, *values: bytes) -> bytes:
     """A row of `insert_job`."""
     seq = _seq(number)
     job_id, before, after, extras, payload = values
-    return b"(%b, %b, %b, @oxmill_now, NULL, %b, NULL, %b, %b, %b)" % (
+    return b"(%b, %b, %b, @oxmill_now, NULL, %b, NULL, %b, %b, %b, REPEAT('.', 80))" % (
         seq,
         job_id,
         seq,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, Final
-
-import msgspec
+from typing import Any, Final, NamedTuple, cast
 
 from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.claiming import SqlClaiming
 from oxmill.drivers.sql.flow_reading import leased_in_flows
-from oxmill.drivers.sql.rows import json_text, leased, stored_nonce
-from oxmill.drivers.sql.steps import Whole
+from oxmill.drivers.sql.rows import json_text, stored_nonce
+from oxmill.drivers.sql.steps import Enter, Guard, Rows, Whole, abreast
+from oxmill.drivers.sql.tending import Horizon, look_ahead
+from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
-from oxmill.store.plan import Plan, Steps
+from oxmill.model.value import Micros
+from oxmill.store.plan import Plan, Steps, ask
 
 _NEVER: Final = 2**63 - 1
 _MANY: Final = 20
@@ -26,12 +27,35 @@ _MANY: Final = 20
 class MysqlClaiming(SqlClaiming):
     """Grants and prolongs leases."""
 
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__(bounds)
+        self._gated: set[str] = set()
+        """Queues that were gated when they were last looked at: there the shortcut is not tried."""
+
     def claim(self, request: Claim) -> Plan[Claimed]:
         """At most `limit` jobs, each to this holder only, best rank first."""
         plan = super().claim(request)
         if not 0 < len(set(request.queues)) <= _MANY:
             return plan
-        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, Taking(request)))
+        gated = not self._gated.isdisjoint(request.queues)
+        way: Shortcut[Any] = Knocking() if gated else Taking(request)
+        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, way))
+
+    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+        known = [queue for queue in queues if queue in self._gated]
+        horizons = yield from self._known(queues, known, now)
+        self._gated.difference_update([each.queue for each in horizons if not each.gated])
+        self._gated.update([each.queue for each in horizons if each.gated])
+        return horizons
+
+    def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[list[Horizon]]:
+        """The same. Where gates are known they are locked first, and looked at once."""
+        if known:
+            yield from ask(Guard(known))
+            ahead, _ = yield from abreast(look_ahead(queues, now), ask(Enter(known)))
+            if all(each.queue in known or each.closed or not each.gated for each in ahead):
+                return (yield from self._tended(queues, now, ahead))
+        return (yield from super()._entered(queues, now))
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -41,17 +65,13 @@ class MysqlClaiming(SqlClaiming):
         return Plan(plan.name, request, HotStart(_long_way, plan, request, Renewing(request)))
 
 
-class ClaimStart(HotStart[Claimed]):
+class ClaimStart(HotStart[Claimed], frozen=True):
     """A claim, of which leases of jobs of flows are told more."""
 
-    __slots__ = ()
-
-    def completed(self, answer: Claimed) -> Steps[Claimed]:
+    def completed(self, answer: Any) -> Steps[Claimed]:
         """The leases with what their jobs read and what was joined."""
-        if not any(job.flow is not None for job in answer.jobs):
-            return answer
-        jobs = yield Whole(lambda: leased_in_flows(answer.jobs))
-        return msgspec.structs.replace(answer, jobs=jobs)
+        granted: Granted = answer
+        return cast("Claimed", (yield Whole(granted.claimed)))
 
 
 def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:
@@ -63,7 +83,41 @@ def _plain(request: Renew) -> bool:
     return len(ids) == len(request.items) > 0
 
 
-class Taking(Shortcut[Claimed]):
+class Granted(NamedTuple):
+    """What a claim was given."""
+
+    rows: Rows
+    """The columns of leases, best rank first."""
+    request: Claim
+    now: Micros
+    next_due: Micros | None
+
+    def claimed(self) -> Steps[Claimed]:
+        """The claim's answer."""
+        return Claimed(
+            jobs=(yield from leased_in_flows(self.rows, self.request.nonce)),
+            now=self.now,
+            until=self.now + self.request.lease,
+            next_due=self.next_due,
+        )
+
+
+class Knocking(Shortcut[Any]):
+    """No shortcut: what stands before a claim behind gates goes the long way with it."""
+
+    __slots__ = ()
+
+    goes_on = True
+
+    def statements(self) -> list[bytes]:
+        """Tell the moment."""
+        return [statement("moment", {})]
+
+    def answer(self, results: Sequence[Result]) -> None:
+        """Nothing was done."""
+
+
+class Taking(Shortcut[Any]):
     """Jobs from the heads of the lines, unless something is due in these queues first."""
 
     __slots__ = ("_queues", "_request")
@@ -118,7 +172,7 @@ class Taking(Shortcut[Claimed]):
         every = b" UNION ALL ".join(b"(%b)" % head for head in heads)
         return b"%b ORDER BY spot, place LIMIT %d" % (every, self._request.limit)
 
-    def answer(self, results: Sequence[Result]) -> Claimed | None:
+    def answer(self, results: Sequence[Result]) -> Granted | None:
         """What was granted, and when to look again."""
         request, number = self._request, len(self._queues)
         told = [result.rows[0] for result in results[-number:]]
@@ -130,11 +184,11 @@ class Taking(Shortcut[Claimed]):
         moments = [moment for _, _, closed, *found in told if not closed for moment in found]
         if rows:
             moments.append(until)
-        return Claimed(
-            jobs=leased([row[:-1] for row in rows], request.nonce),
-            now=now,
-            until=until,
-            next_due=None
+        return Granted(
+            [row[:-1] for row in rows],
+            request,
+            now,
+            None
             if len(rows) == request.limit
             else min((moment for moment in moments if moment is not None), default=None),
         )

@@ -18,7 +18,7 @@ def add_columns(link: Link, columns: Sequence[ExtraColumn]) -> None:
     """Have these columns and their indexes. This server commits each by itself; what a broken call
     has left undone, the next one does."""
     rows = link.send([text_of("columns_of_jobs").filled({})])[0].rows
-    there = {name: bool(generated) for name, generated, _ in rows}
+    there = {name: shown for name, shown, _ in rows}
     indexed = {name for name, _, has_index in rows if has_index}
     new = missing(columns, there)
     for column in columns:

@@ -16,7 +16,7 @@ from typing import Final
 
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import FAULTS
-from oxmill.drivers.mysql.link import Link
+from oxmill.drivers.mysql.link import Link, Question
 from oxmill.drivers.mysql.statements import statement
 from oxmill.store.bells import LocalBell, LocalDoorbell
 
@@ -99,12 +99,12 @@ class MysqlDoorbell(LocalDoorbell):
     def _watch(self) -> bool:
         """Look until nobody listens any more, which is the answer `False`."""
         link = Link(self._place)
-        look = [statement("last_change", {})]
+        look = Question(statement("last_change", {}))
         seen: object = None
         busy = time.monotonic()
         try:
             while not self._stop.is_set():
-                ((rows, _, _),) = link.send(look)
+                ((rows, _, _),) = link.ask_again(look)
                 first, changed, seen = seen is None, rows != seen, rows
                 missed, self._missed = self._missed, False
                 if missed or (changed and not first):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Talk
 from oxmill.drivers.sql.rows import json_text
@@ -20,6 +21,10 @@ from oxmill.model.bounds import MAX_PRIORITY
 
 _AT_ONCE: Final = 2_000
 """News that are taken in by one look."""
+_DEEP: Final = 8
+"""Heads of many lanes are read at once up to this depth; each level reads from the first again."""
+Wanted = tuple[str, int, int]
+"""Group and priority of a lane, and the place to go on after."""
 _HEADS: Final = {"lane_heads": "lane_head", "plain_heads": "plain_head"}
 
 
@@ -29,31 +34,44 @@ class GateTalk:
     def __init__(self, add: Callable[..., None], send: Callable[[], Talk[list[Any]]]) -> None:
         self._add = add
         self._send = send
+        self._held: set[str] = set()
+        self._up_to_date: set[str] = set()
+        """Queues of which all news were taken in."""
 
     def guard(self, step: Guard) -> Talk[None]:
         """Lock the gates of some queues, in one order for everybody, or all rules but those on
-        queues."""
+        queues. What is read next, in the same round trip, is read after that."""
         if step.queues is None:
             self._add(statement("hold_rules", {}))
         else:
             self._hold(step.queues)
-        yield from self._send()
+        return
+        yield
 
     def enter(self, step: Enter) -> Talk[None]:
         """Lock the gates of some queues, and take in the news of their lanes."""
         self._hold(step.queues)
-        asked = {"queues": json_text(step.queues), "most": _AT_ONCE}
-        while True:
+        queues = [queue for queue in step.queues if queue not in self._up_to_date]
+        asked = {"queues": json_text(queues), "most": _AT_ONCE}
+        while queues:
             # The look begins after the locks are had, in the same round trip.
             self._add(statement("news_of", asked))
             news: Rows = (yield from self._send())[-1].rows
             self._take_in(news)
             if len(news) < _AT_ONCE:
+                self._up_to_date.update(queues)
                 return
 
+    def told(self) -> None:
+        """This transaction itself has news of lanes."""
+        self._up_to_date.clear()
+
     def _hold(self, queues: Sequence[str]) -> None:
-        self._add(statement("guard_rules", {}))
-        self._add(*many("hold_gates", [(queue,) for queue in sorted(set(queues))]))
+        new = sorted(set(queues) - self._held)
+        if new:
+            self._held.update(new)
+            self._add(statement("guard_rules", {}))
+            self._add(*many("hold_gates", [(queue,) for queue in new]))
 
     def _take_in(self, news: Rows) -> None:
         if not news:
@@ -63,13 +81,46 @@ class GateTalk:
         for _, group, queue, priority, place in news:
             if place is not None:
                 joined.setdefault((group, queue, priority), place)
-        self._add(*many("open_freed", list(freed)))
+        for queue in dict.fromkeys(queue for _, queue in freed):
+            groups = json_text(group for group, other in freed if other == queue)
+            self._add(statement("open_freed", {"queue": queue, "groups": groups}))
         self._add(*many("make_lanes", [(*lane, place) for lane, place in joined.items()]))
         self._add(statement("drop_news", {"numbers": json_text(row[0] for row in news)}))
 
+    def ahead(self, asked: Mapping[str, Any]) -> Talk[Rows]:
+        """When to look at what is closed: one statement for each queue, all in one round trip."""
+        queues: list[str] = msgspec.json.decode(asked["queues"])
+        self._add(*[statement("gates_ahead", {"queue": queue}) for queue in queues])
+        results = yield from self._send()
+        return [row for result in results[-len(queues) :] for row in result.rows]
+
     def heads(self, name: str, asked: Mapping[str, Any]) -> Talk[Rows]:
-        """The next jobs of some lanes: one statement for each, all in one round trip."""
-        lanes = msgspec.json.decode(asked["lanes"])
+        """The next jobs of some lanes."""
+        lanes: list[Wanted] = msgspec.json.decode(asked["lanes"], type=list[Wanted])
+        if name == "plain_heads" or not asked["most"] <= min(_DEEP, len(lanes)):
+            return (yield from self._one_by_one(name, lanes, asked))
+        rows = yield from self._at_once(asked)
+        unsure = {(group, priority) for group, priority, *_, expired in rows if expired}
+        found = [row[:-1] for row in rows if row[:2] not in unsure]
+        if unsure:
+            rest = [lane for lane in lanes if lane[:2] in unsure]
+            found += yield from self._one_by_one(name, rest, asked)
+        return found
+
+    def _at_once(self, asked: Mapping[str, Any]) -> Talk[Rows]:
+        """A few jobs each of many lanes, also those that have expired, in one statement: most of what
+        it takes to ask for one lane is the asking."""
+        each = {"queue": asked["queue"], "lanes": Sql(literal(asked["lanes"]))}
+        nths = [statement("lane_nth", each | {"nth": nth}) for nth in range(asked["most"])]
+        firsts = Sql(b" UNION ALL ".join(nths))
+        self._add(statement("lane_heads", {"firsts": firsts, "now": asked["now"]}))
+        rows: Rows = (yield from self._send())[-1].rows
+        return rows
+
+    def _one_by_one(
+        self, name: str, lanes: Sequence[Wanted], asked: Mapping[str, Any]
+    ) -> Talk[Rows]:
+        """One statement for each lane, all in one round trip."""
         for group, priority, after in lanes:
             one = dict(asked) | {"group_name": group, "priority": priority, "after": after}
             self._add(statement(_HEADS[name], one))

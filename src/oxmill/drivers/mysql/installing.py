@@ -14,9 +14,10 @@ from oxmill.store.admission import check_columns
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.soundness import Sound
 
 
-class MysqlInstalling:
+class MysqlInstalling(Sound):
     """Prepares the database. First use does it too; this says so in words."""
 
     def __init__(self, place: Place, mode: Mode, bounds: Bounds) -> None:

@@ -8,6 +8,7 @@ plans take as many round trips as they have questions, and one more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -35,6 +36,7 @@ from oxmill.drivers.sql.steps import (
     Start,
     Statement,
     Tallied,
+    Wave,
     Whole,
 )
 from oxmill.errors import BadInput
@@ -61,7 +63,10 @@ _NO_SOURCE: Final[dict[str, Any]] = {
 _BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
 _MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
-_OF_LANES: Final = frozenset({"plain_lanes", "lane_heads", "plain_heads", "meters_by_key"})
+_NEWS: Final = frozenset({"join_lanes", "free_lanes"})
+_OF_LANES: Final = frozenset(
+    {"gates_ahead", "plain_lanes", "lane_heads", "plain_heads", "meters_by_key"}
+)
 
 
 class Frame(NamedTuple):
@@ -87,6 +92,8 @@ class Session:
         """What shortcuts gave that were committed, also before the plan was started again: they
         are not taken a second time."""
         self._replayed = 0
+        self._moment: Micros | None = None
+        """When it happens, if that was told."""
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
         self._pending: Batch = []
@@ -104,6 +111,7 @@ class Session:
             Enter: gates.enter,
             Whole: self._whole,
             Together: self._together,
+            Wave: self._wave,
         }
 
     def talk(self, plan: Plan[T]) -> Talk[T]:
@@ -164,9 +172,10 @@ class Session:
     # -- shortcuts -------------------------------------------------------------------------------
 
     def _cut_short(self, steps: Sequence[Shortcut[Any]]) -> Talk[list[Any]]:
-        """Try to do whole operations in one round trip. Unless others came before them in this
-        transaction, that includes its end; if they did nothing, there was nothing to commit."""
-        alone = not self._open
+        """Try to do whole operations in one round trip. Unless others come before or after them in
+        this transaction, that includes its end; if they did nothing, there was nothing to commit."""
+        goes_on = any(step.goes_on for step in steps)
+        alone = not self._open and not goes_on
         if alone and self._replayed < len(self._done):
             self._replayed += 1
             return self._done[self._replayed - 1]
@@ -182,6 +191,8 @@ class Session:
             self._open = False
         results = yield from self._send()
         answers = [step.answer(results[span]) for step, span in zip(steps, spans, strict=True)]
+        if goes_on:
+            ((self._moment,),) = results[-1].rows
         if alone:
             self._done.append(answers)
             self._replayed += 1
@@ -237,6 +248,8 @@ class Session:
 
     def _lanes(self, step: Statement) -> Talk[Rows]:
         match step.name:
+            case "gates_ahead":
+                return (yield from self._gates.ahead(step.parameters))
             case "plain_lanes":
                 return (yield from self._gates.plain_lanes(step.parameters))
             case "meters_by_key":
@@ -292,8 +305,13 @@ class Session:
         if step.name == "add_events":
             self._events += rows
             return len(rows)
+        if step.name == "drop_lanes":
+            self._add(statement("drop_lanes", {"lanes": json_text(rows)}))
+            return len(rows)
         if step.name in _FIELDS:
             rows = stored_rows(rows)
+        if step.name in _NEWS:
+            self._gates.told()
         texts = list(many(step.name, rows))
         self._add(*texts)
         if step.name == "add_flow":
@@ -317,6 +335,8 @@ class Session:
         yield
 
     def _now(self, _: Now) -> Talk[Micros]:
+        if self._moment is not None:
+            return self._moment
         if self._clock is not None:
             return self._clock()
         ((now,),) = (yield from self._ask(statement("now", {}))).rows
@@ -340,6 +360,19 @@ class Session:
             replies += [(yield from self._reply(each))]
         return tuple(replies)
 
+    def _wave(self, step: Wave) -> Talk[tuple[Any, ...]]:
+        """All steps in as many round trips as the longest of them takes. What follows the news of
+        lanes sees what has come of them, so it waits until those are taken in."""
+        replies: dict[int, Any] = {}
+        talks: dict[int, Talk[Any]] = {}
+        for number, each in enumerate(step.steps):
+            talks[number] = self._reply(each)
+            if isinstance(each, Enter):
+                replies |= yield from _side_by_side(talks)
+                talks = {}
+        replies |= yield from _side_by_side(talks)
+        return tuple(replies[number] for number in range(len(step.steps)))
+
     # -- what is written last ----------------------------------------------------------------------
 
     def _write_counts(self) -> None:
@@ -358,3 +391,23 @@ class Session:
         rows = [(last - place, *event) for place, event in enumerate(events)]
         self._add(*many("add_events", rows))
         self._events = []
+
+
+def _side_by_side(talks: Mapping[int, Talk[Any]]) -> Talk[dict[int, Any]]:
+    """Say what several talks have to say, one batch of each at a time; what they give."""
+    given: dict[int, Any] = {}
+    results: dict[int, Any] = dict.fromkeys(talks)
+    while results:
+        batches: dict[int, Batch] = {}
+        for number, found in results.items():
+            try:
+                batches[number] = talks[number].send(found)
+            except StopIteration as end:
+                given[number] = end.value
+        results = {}
+        if batches:
+            answers = iter((yield [text for batch in batches.values() for text in batch]))
+            results = {
+                number: list(islice(answers, len(batch))) for number, batch in batches.items()
+            }
+    return given

@@ -18,6 +18,8 @@ from oxmill.model.state import State
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps
 
+_JUDGING: Final = ("complete_check", "complete_terms", "complete_fate", "complete_ready")
+_FREEING: Final = ("complete_limits", "complete_free")
 _USUAL: Final = QueueSettings().keep_succeeded
 
 
@@ -83,8 +85,8 @@ class Completing(Shortcut[tuple[Settled, ...]]):
             "usual": _USUAL,
         }
         return [
-            statement("complete_check", asked),
-            *([statement("complete_free", asked)] if grouped else []),
+            *[statement(name, asked) for name in _JUDGING],
+            *([statement(name, asked) for name in _FREEING] if grouped else []),
             *(_gone(items) if gone else _kept(items)),
             statement("complete_count", asked),
             statement("complete_told", {}),

@@ -7,7 +7,7 @@ then the operation goes the long way, step by step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from oxmill.drivers.sql.steps import Rows, Start, Whole
 from oxmill.store.plan import Step, Steps
@@ -29,6 +29,10 @@ class Shortcut(Step[T | None], Generic[T]):
 
     __slots__ = ()
 
+    goes_on: ClassVar[bool] = False
+    """Whether the long way follows in any case. Then the transaction stays open for it, and the last
+    statement tells the moment."""
+
     def statements(self) -> list[bytes]:
         """What to send."""
         raise NotImplementedError
@@ -38,10 +42,8 @@ class Shortcut(Step[T | None], Generic[T]):
         raise NotImplementedError
 
 
-class HotStart(Start[T]):
+class HotStart(Start[T], frozen=True):
     """An operation that tries its shortcut first, also beside another operation."""
-
-    __slots__ = ()
 
     def __call__(self) -> Steps[T]:
         """The shortcut; if that does not do, all steps as one."""

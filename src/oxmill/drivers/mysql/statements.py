@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from oxmill.drivers.mysql.literals import listed_json, literal
+from oxmill.drivers.mysql.literals import listed, listed_json, literal
 from oxmill.store.statements import load
 
 _PACKAGE: Final = "oxmill.drivers.mysql"
@@ -103,9 +103,24 @@ def many(name: str, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
     shape = rows_of(name)
     if shape is None:
         text = text_of(name)
+        if text.names[-1][-1] == "*":
+            yield from _alike(text, rows)
+            return
         yield from (text.filled_in_order(row) for row in rows)
         return
     yield from joined(shape, (shape.row.filled_in_order(row) for row in rows))
+
+
+def _alike(text: Text, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
+    """Rows that differ only in the last value, by which they are found, are one statement."""
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[:-1]), []).append(row[-1])
+    for alike, found in groups.items():
+        parts = [text.pieces[0]]
+        for value, piece in zip(alike, text.pieces[1:-1], strict=True):
+            parts += (literal(value), piece)
+        yield b"".join([*parts, listed(found), text.pieces[-1]])
 
 
 def joined(shape: ManyRows, rows: Iterable[bytes]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -15,6 +16,13 @@ from oxmill.errors import BadConfig
 _CONNECT: Final = 5
 _TIMEOUT: Final = 30.0
 _POOL: Final = 10
+_PORTS: Final = 65_535
+_WHOLE: Final = frozenset(
+    {"port", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"}
+)
+"""Words of libpq that are numbers."""
+_SECRET: Final = re.compile("password|secret|scram|listen").search
+"""Finds words of the query that must not be shown: another URL is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,7 @@ class Address:
 
     shown: str
     """The URL without secrets."""
-    conninfo: dict[str, Any]
+    conninfo: dict[str, Any] = field(repr=False)
     """What every connection is made with."""
     schema: str = USUAL
     timeout: float = _TIMEOUT
@@ -32,7 +40,7 @@ class Address:
     """Connections that calls may use at once; the doorbell has one more."""
     migrate: bool = True
     """Whether the schema is brought up to date at first use."""
-    listening: dict[str, Any] = field(default_factory=dict)
+    listening: dict[str, Any] = field(default_factory=dict, repr=False)
     """What the doorbell's connection is made with: a pooler would not pass on notifications."""
 
 
@@ -52,9 +60,8 @@ def parse(url: str) -> Address:
     if migrate not in {"yes", "no"}:
         raise BadConfig(f"migrate={migrate} in the URL: use yes or no")
     listen = query.pop("listen", "")
-    plain = urlunsplit(
-        ("postgresql", parts.netloc, parts.path, urlencode(query, quote_via=quote), "")
-    )
+    # By hand: urlunsplit leaves out the `//` of a URL without a host, which libpq insists on.
+    plain = f"postgresql://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote)}"
     return Address(
         shown=_shown(url),
         conninfo=_conninfo(plain),
@@ -70,7 +77,15 @@ def _conninfo(url: str) -> dict[str, Any]:
     try:
         said = conninfo_to_dict(url)
     except ProgrammingError as error:
-        raise BadConfig(f"the PostgreSQL URL cannot be used: {error}") from None
+        # What libpq quotes may be the password; the name of an option is not.
+        text = str(error).strip()
+        told = text if text.startswith("invalid URI query parameter") else text.partition('"')[0]
+        raise BadConfig(
+            f"the PostgreSQL URL cannot be used: {told.rstrip(' :')}. Write special characters of "
+            f"the user and the password as %XX"
+        ) from None
+    for name in _WHOLE & said.keys():
+        _check_whole(name, str(said[name]))
     usual = {
         "connect_timeout": _CONNECT,
         "application_name": "oxmill",
@@ -82,6 +97,19 @@ def _conninfo(url: str) -> dict[str, Any]:
         "client_encoding": "utf8",
     }
     return usual | said
+
+
+def _check_whole(name: str, text: str) -> None:
+    """Refuse what libpq would refuse at every connection. Several hosts may have a port each."""
+    parts = text.split(",") if name == "port" else [text.strip().removeprefix("-")]
+    for digits in filter(None, map(str.strip, parts)):
+        sound = digits.isascii() and digits.isdigit() and len(digits) < 10
+        if not sound or (name == "port" and int(digits) > _PORTS):
+            # Not shown: of a password with an unescaped slash, a part would stand here.
+            raise BadConfig(
+                f"the {name} in the PostgreSQL URL is not a number that can be used. Write special "
+                f"characters of the user and the password as %XX"
+            )
 
 
 def _number(query: dict[str, str], name: str, usual: float) -> float:
@@ -98,7 +126,7 @@ def _number(query: dict[str, str], name: str, usual: float) -> float:
 def _shown(url: str) -> str:
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
-    query = [(k, v) for k, v in parse_qsl(parts.query) if k not in {"password", "listen"}]
+    query = [(name, text) for name, text in parse_qsl(parts.query) if not _SECRET(name)]
     return urlunsplit(
         (parts.scheme, user.partition(":")[0] + at + host, parts.path, urlencode(query), "")
     )

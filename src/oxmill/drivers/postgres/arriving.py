@@ -9,6 +9,7 @@ import msgspec
 
 from oxmill.drivers.sql.arriving import due_of
 from oxmill.drivers.sql.rows import TAG, extras_of
+from oxmill.model.fields import pairs_of
 from oxmill.model.job import Enqueued, NewJob, Verdict
 from oxmill.model.state import State
 from oxmill.model.value import Micros
@@ -91,7 +92,7 @@ def _labels(jobs: Sequence[NewJob]) -> list[tuple[int, str, str]]:
     """Fields, and tags under the empty name, as (number of the job, name, value as JSON)."""
     found: list[tuple[int, str, str]] = []
     for number, job in enumerate(jobs, 1):
-        found += [(number, name, _json(value)) for name, value in job.fields.items()]
+        found += [(number, name, _json(value)) for name, value in pairs_of(job.fields)]
         found += [(number, TAG, _json(tag)) for tag in job.tags]
     return found
 

@@ -19,7 +19,7 @@ from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.caller_cursor import AsyncCallerCursor, CallerCursor
 from oxmill.drivers.postgres.doorbell import hashed
 from oxmill.drivers.postgres.faults import TAKEN, translated
-from oxmill.drivers.postgres.session import Query, queries
+from oxmill.drivers.postgres.session import Query, Volley, queries
 from oxmill.drivers.postgres.statements import statement
 from oxmill.drivers.postgres.values import sendable
 from oxmill.drivers.sql.steps import Look, Overtaken, Rows, Statement
@@ -160,6 +160,11 @@ class PostgresBorrowing:
                 return end.value  # type: ignore[no-any-return]
             if isinstance(asked, Look):
                 raise TypeError(f"{plan.name} cannot run on a caller's connection")
+            if isinstance(asked, Volley):
+                reply = []
+                for query in asked.queries:
+                    reply.append((yield query))
+                continue
             try:
                 reply = yield asked
             except Exception as error:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
 from oxmill.drivers.postgres.floors import Floors
+from oxmill.drivers.postgres.gated_queues import GatedQueues
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.claiming import SqlClaiming, renewed
 from oxmill.drivers.sql.flow_reading import leased_in_flows
-from oxmill.drivers.sql.rows import leased, stored_nonce
-from oxmill.drivers.sql.steps import NOW, operation
+from oxmill.drivers.sql.rows import stored_nonce
+from oxmill.drivers.sql.steps import NOW, Start, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
-from oxmill.store.plan import Steps, ask
+from oxmill.store.plan import Plan, Steps, ask
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+Short = Callable[[Claim], Steps[Claimed | None]]
+"""A way to claim in one call, which may find that it does not do."""
 
 
 class PostgresClaiming(SqlClaiming):
@@ -25,26 +30,60 @@ class PostgresClaiming(SqlClaiming):
     def __init__(self, bounds: Bounds) -> None:
         super().__init__(bounds)
         self._floors = Floors()
-        self._gated: frozenset[str] | set[str] = frozenset()
-        """Queues that were gated when they were last looked at."""
+        self._gated = GatedQueues()
 
-    @operation("claim")
-    def _claim(self, request: Claim) -> Steps[Claimed]:
+    def _claim(self, request: Claim) -> Plan[Claimed]:
+        """The way is chosen here, once: a plan that is started again must ask the same."""
         queues = list(dict.fromkeys(request.queues))
-        if self._gated.isdisjoint(queues):
-            claimed = yield from self._plain(request, queues)
-            if claimed is not None:
-                return claimed
-        while True:
+        terms = self._gated.terms_of(queues)
+        short: Short | None = None
+        if terms is not None:
+            short = partial(self._through_gates, queue=queues[0], terms=terms)
+        elif not self._gated.any(queues):
+            short = partial(self._plain, queues=queues)
+        return Plan("claim", request, Start(partial(_by_the, short), self, request))
+
+    def by_way_of(self, short: Short | None, request: Claim) -> Steps[Claimed]:
+        """The short way if there is one, and the long way if that does not do."""
+        queues = list(dict.fromkeys(request.queues))
+        claimed = None if short is None else (yield from short(request))
+        while claimed is None:
             now = yield from ask(NOW)
-            horizons = yield from self._entered(queues, now)
+            # Of several gates all are entered at once, in one order: only one can be guessed.
+            held = queues if len(queues) == 1 and self._gated.any(queues) else ()
+            horizons = yield from self._holding(held, queues, now)
             gated = {each.queue for each in horizons if each.gated}
-            self._gated = (self._gated - set(queues)) | gated
+            self._gated.see(queues, gated)
             if gated:
                 return (yield from self._behind_gates(request, horizons, now))
             claimed = yield from self._plain(request, queues, {"tending": False})
-            if claimed is not None:
-                return claimed
+        return claimed
+
+    def _through_gates(
+        self, request: Claim, queue: str, terms: Mapping[str, Any]
+    ) -> Steps[Claimed | None]:
+        """The usual claim of one gated queue; nothing if it is none."""
+        asked = {
+            "queue": queue,
+            "most": request.limit,
+            "lease": request.lease,
+            "worker": request.worker,
+            "nonce": stored_nonce(request.nonce),
+            **terms,
+        }
+        *granted, last = (yield from ask(Call("claim_gated", asked))) or []
+        *_, now, next_due, tend = last
+        if tend:
+            self._gated.learn(queue, last[_EXTRAS])
+            return None
+        by_seq = {row[0]: row[:_LEASE] for row in granted}
+        rows = [by_seq[int(seq)] for seq in last[_EXTRAS].split(",") if seq]
+        return Claimed(
+            jobs=(yield from leased_in_flows(rows, request.nonce)),
+            now=now,
+            until=now + request.lease,
+            next_due=next_due,
+        )
 
     def _plain(
         self, request: Claim, queues: list[str], known: Mapping[str, Any] = _NOTHING
@@ -67,9 +106,9 @@ class PostgresClaiming(SqlClaiming):
         granted.sort(key=_rank)
         self._floors.learn(queues, granted, last[_STEPS:])
         now = last[_NOW]
-        jobs = leased([row[:_LEASE] for row in granted], request.nonce)
+        leases = [row[:_LEASE] for row in granted]
         return Claimed(
-            jobs=(yield from leased_in_flows(jobs)),
+            jobs=(yield from leased_in_flows(leases, request.nonce)),
             now=now,
             until=now + request.lease,
             next_due=last[_NEXT_DUE],
@@ -98,7 +137,11 @@ class PostgresClaiming(SqlClaiming):
         )
 
 
-_LEASE = 15
+def _by_the(short: Short | None, claiming: PostgresClaiming, request: Claim) -> Steps[Claimed]:
+    return claiming.by_way_of(short, request)
+
+
+_LEASE, _EXTRAS = 15, 12
 _NOW, _NEXT_DUE, _TEND, _STEPS = 16, 17, 18, 19
 _rank = itemgetter(6, 15)
 """Priority and place."""

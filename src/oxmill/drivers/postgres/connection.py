@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
@@ -60,17 +60,24 @@ class Link:
 
     def ask(self, query: Query) -> Rows:
         """Send a query and give all its rows."""
-        text = query.text
-        cursor = self._cursor
-        # Nothing is prepared by name: the next statement may reach another session of a pooler.
-        cursor.execute(
-            text.sql.encode(), sendable(query.values, text.types), prepare=False, binary=True
-        )
-        return cursor.fetchall() if cursor.description is not None else []
+        return _rows(_asked(self._cursor, query))
 
     def say(self, command: str) -> None:
         """Send a command that has no rows."""
         self._cursor.execute(command.encode(), prepare=False)
+
+    def send(self, several: Sequence[str | Query]) -> list[Rows]:
+        """Send commands and queries in one round trip, and give the rows of each. After one that fails
+        none is performed."""
+        match several:
+            case []:
+                return []
+            case [Query() as only]:
+                return [self.ask(only)]
+            case _:
+                with self.connection.pipeline():
+                    cursors = [_sent(RawCursor(self.connection), each) for each in several]
+                return [_rows(cursor) for cursor in cursors]
 
     @property
     def idle(self) -> bool:
@@ -98,6 +105,23 @@ class Link:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, socket)
         os.close(nowhere)
+
+
+def _asked(cursor: RawCursor[Any], query: Query) -> RawCursor[Any]:
+    # Nothing is prepared by name: the next statement may reach another session of a pooler.
+    text = query.text
+    values = sendable(query.values, text.types)
+    return cursor.execute(text.sql.encode(), values, prepare=False, binary=True)
+
+
+def _sent(cursor: RawCursor[Any], asked: str | Query) -> RawCursor[Any]:
+    if isinstance(asked, Query):
+        return _asked(cursor, asked)
+    return cursor.execute(asked.encode(), prepare=False)
+
+
+def _rows(cursor: RawCursor[Any]) -> Rows:
+    return cursor.fetchall() if cursor.description is not None else []
 
 
 def _connect(way: Mapping[str, Any]) -> Connection:

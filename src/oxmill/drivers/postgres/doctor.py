@@ -28,7 +28,7 @@ def examine(
                 found=f"version {there.current}",
                 wanted=f"version {there.newest}",
                 risk="new features do not work until the schema is brought up to date",
-                remedy="oxmill migrate",
+                remedy="oxmill db migrate",
             )
         )
     if deep and there.current:

@@ -114,9 +114,10 @@ class PostgresDoorbell(LocalDoorbell):
         self._poke()
         if thread is not None and thread is not threading.current_thread():
             thread.join(_QUIET)
-            for end in self._wake:
+        ends, self._wake = self._wake, (-1, -1)
+        for end in ends:
+            if end >= 0:
                 os.close(end)
-            self._wake = (-1, -1)
 
     def _run_thread(self) -> None:
         if os.getpid() != self._pid:
@@ -218,7 +219,10 @@ class PostgresDoorbell(LocalDoorbell):
         """Until the server says something, a ring is to go out, or the time has passed."""
         if self._outgoing and self._heard:
             return
-        ready, _, _ = select.select([link.connection.fileno(), self._wake[0]], [], [], seconds)
+        waiting = select.poll()  # unlike select, it takes descriptors of any number
+        waiting.register(link.connection.fileno(), select.POLLIN)
+        waiting.register(self._wake[0], select.POLLIN)
+        ready = [number for number, _ in waiting.poll(seconds * 1_000)]
         if self._wake[0] in ready:
             with contextlib.suppress(OSError):
                 os.read(self._wake[0], 4096)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oxmill.drivers.postgres.address import parse
 from oxmill.drivers.postgres.borrowing import PostgresBorrowing
 from oxmill.drivers.postgres.claiming import PostgresClaiming
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell
-from oxmill.drivers.postgres.findings import Mode
 from oxmill.drivers.postgres.installing import PostgresInstalling
 from oxmill.drivers.postgres.settling import PostgresSettling
 from oxmill.drivers.postgres.transport import PostgresTransport
@@ -24,6 +23,9 @@ from oxmill.model.value import Micros
 from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
+
+if TYPE_CHECKING:
+    from oxmill.drivers.postgres.findings import Mode
 
 _FOLDED: Final = 100_000
 """Changes of counts that one sweep adds up."""

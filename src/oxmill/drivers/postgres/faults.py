@@ -24,8 +24,10 @@ _CONTESTED: Final = frozenset({"40001", "40P01", "23505", "55006"})
 """Two transactions got into each other's way: nothing was written, and trying again helps."""
 
 _LOG_IN: Final = "Give this user the right to log in, in pg_hba.conf or with another password"
-_RIGHTS: Final = "GRANT this user the rights on the schema, or let the owner run `oxmill migrate`"
-_MISSING: Final = "Run `oxmill migrate` with a user that may create tables"
+_RIGHTS: Final = (
+    "GRANT this user the rights on the schema, or let the owner run `oxmill db migrate`"
+)
+_MISSING: Final = "Run `oxmill db migrate` with a user that may create tables"
 _MEANINGS: Final[dict[str, tuple[type[StoreError], str]]] = {
     # by SQLSTATE, or its first two characters
     "53100": (StoreFull, "Free some disk space on the server; nothing was written"),

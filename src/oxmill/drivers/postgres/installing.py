@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection
 
 from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.columns import add_columns
-from oxmill.drivers.postgres.doctor import examine
-from oxmill.drivers.postgres.findings import Mode
 from oxmill.drivers.postgres.migrating import migrate, schema_of
 from oxmill.drivers.sql.steps import Look
 from oxmill.model.info import Finding, Schema
@@ -19,9 +17,13 @@ from oxmill.store.admission import check_columns
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask, plan
 from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.soundness import Sound
+
+if TYPE_CHECKING:
+    from oxmill.drivers.postgres.findings import Mode
 
 
-class PostgresInstalling:
+class PostgresInstalling(Sound):
     """Prepares the schema. It also migrates by itself at first use, unless the URL says no."""
 
     def __init__(
@@ -60,6 +62,8 @@ class PostgresInstalling:
         """What the doctor has to say about the server and its settings."""
 
         def act(connection: Connection[Any]) -> tuple[Finding, ...]:
+            from oxmill.drivers.postgres.doctor import examine  # noqa: PLC0415 - workers do without
+
             return examine(connection, self._address.schema, self._mode, deep=request.deep)
 
         return (yield from ask(Look(act)))

@@ -7,7 +7,6 @@ since the last version of the code still calls it; a new shape gets a new name.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +43,8 @@ class Migration:
     @property
     def checksum(self) -> str:
         """Tells whether the text is still the one that was applied."""
+        import hashlib  # noqa: PLC0415 - idle workers do without
+
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -117,7 +118,7 @@ def bring_up_to_date(
     if found.pending:
         raise SchemaMismatch(
             f"{address.shown} has schema version {found.current}, and this Oxmill needs "
-            f"{found.newest}; run `oxmill migrate`"
+            f"{found.newest}; run `oxmill db migrate`"
         )
 
 

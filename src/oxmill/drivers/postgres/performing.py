@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, cast
 import psycopg
 
 from oxmill.drivers.postgres.connection import Link
-from oxmill.drivers.postgres.session import Queries, Query
+from oxmill.drivers.postgres.session import Queries, Query, Volley
 from oxmill.drivers.sql.steps import Look, Rows
 from oxmill.store.plan import Plan
 
@@ -16,6 +16,7 @@ T = TypeVar("T")
 _WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 """Several reads of one plan see one moment."""
+_COMMIT: Final = "COMMIT"
 
 
 class Performance:
@@ -51,13 +52,17 @@ class Performance:
             self._open = False
             self._link.say("ROLLBACK")
 
-    def _reply(self, asked: Query | Look[Any]) -> Any:
+    def _reply(self, asked: Query | Volley | Look[Any]) -> Any:
         if isinstance(asked, Look):
             return asked.act(self._link.connection)
+        if isinstance(asked, Volley):
+            return self._volley(asked)
         if asked.alone and not self._open:
             return self._alone(asked)
-        self._begin()
-        return self._savepoint(asked) if asked.conflicts else self._link.ask(asked)
+        if asked.conflicts:
+            self._link.send(self._opening())
+            return self._savepoint(asked)
+        return self._link.send([*self._opening(), asked])[-1]
 
     def _alone(self, asked: Query) -> Any:
         """What is committed by itself."""
@@ -82,13 +87,25 @@ class Performance:
         self._link.say("RELEASE SAVEPOINT oxmill")
         return reply
 
-    def _begin(self) -> None:
-        if not self._open:
-            self._link.say(_WRITING if self._plan.writes else _READING)
-            self._open = True
+    def _volley(self, asked: Volley) -> list[Rows]:
+        """Several at once; with the last ones goes the end of the transaction."""
+        opening = self._opening()
+        if not asked.last:
+            return self._link.send([*opening, *asked.queries])[len(opening) :]
+        self.unsure = self._plan.writes
+        replies = self._link.send([*opening, *asked.queries, _COMMIT])
+        self._open = False
+        return replies[len(opening) : -1]
+
+    def _opening(self) -> list[str | Query]:
+        """What opens a transaction, unless one is open."""
+        if self._open:
+            return []
+        self._open = True
+        return [_WRITING if self._plan.writes else _READING]
 
     def _commit(self) -> None:
         if self._open:
             self.unsure = self._plan.writes
-            self._link.say("COMMIT")
+            self._link.say(_COMMIT)
             self._open = False

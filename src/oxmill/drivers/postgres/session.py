@@ -27,6 +27,7 @@ from oxmill.drivers.sql.steps import (
     Start,
     Statement,
     Tallied,
+    Wave,
     Whole,
 )
 from oxmill.model.job import Enqueued, NewJob
@@ -35,6 +36,14 @@ from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
 
+_COUNTED: Final = frozenset({"insert_job", "add_flow"})
+"""Of which it matters how many rows they have changed."""
+_TOGETHER: Final[dict[tuple[str | None, ...], tuple[str, int]]] = {
+    ("complete", "claim"): ("complete_and_claim", 4),
+    ("complete", "claim_gated"): ("complete_and_claim_gated", 4),
+    ("hand_over", "claim"): ("hand_over_and_claim", 5),
+}
+"""Calls of two plans that are one query, and how many of its columns tell of what was settled."""
 _AGAIN: Final = 5
 """How often a search is repeated whose finds changed before they were locked."""
 _SOURCES: Final = ("seqs", "ids", "waiting", "scheduled", "running", "held", "ended")
@@ -53,28 +62,61 @@ class Query:
     """Whether the reply to a taken id is `None`, with nothing changed."""
 
 
-Queries = Generator[Query | Look[Any], Any, T]
+@dataclass(frozen=True, slots=True)
+class Volley:
+    """Several queries to send at once, in a transaction; they are performed in this order, each after
+    the one before. The reply is the rows of each."""
+
+    queries: tuple[Query, ...]
+    last: bool = False
+    """Whether nothing comes after them but the end of the transaction."""
+
+
+Queries = Generator[Query | Volley | Look[Any], Any, T]
 
 
 def queries(plan: Plan[T], schema: str, clock: Callable[[], Micros] | None) -> Queries[T]:
-    """The queries of a plan; the value returned is the plan's answer."""
+    """The queries of a plan; the value returned is the plan's answer. Those that tell nothing are sent
+    with the next that does."""
     session = _Session(schema, clock)
     start = plan.start
     steps: Steps[T] = start.steps() if isinstance(start, Start) else start()
-    answer = yield from session.follow(steps)
-    yield from session.flush()
-    return answer
+    work = session.follow(steps)
+    reply: Any = None
+    while True:
+        try:
+            asked = work.send(reply)
+        except StopIteration as end:
+            session.flush()
+            rest = session.unsent()
+            if rest:
+                yield Volley(rest, last=True)
+            return cast("T", end.value)
+        before = session.unsent()
+        reply = (yield from _after(before, asked)) if before else (yield asked)
+
+
+def _after(before: tuple[Query, ...], asked: Query | Volley | Look[Any]) -> Queries[Any]:
+    """The reply to a query that comes after others."""
+    if isinstance(asked, Volley):
+        return (yield Volley((*before, *asked.queries)))[len(before) :]
+    if isinstance(asked, Query) and not asked.conflicts:
+        return (yield Volley((*before, asked)))[-1]
+    yield Volley(before)
+    return (yield asked)
 
 
 class _Session:
     """One plan on its way. Counts are gathered and written once, at its end."""
 
-    __slots__ = ("_clock", "_counts", "_schema")
+    __slots__ = ("_clock", "_counts", "_schema", "_unsent")
 
     def __init__(self, schema: str, clock: Callable[[], Micros] | None) -> None:
         self._schema = schema
         self._clock = clock
         self._counts: dict[tuple[str, str], list[int]] = {}
+        self._unsent: list[Query] = []
+        """What comes before the next query, and tells nothing."""
 
     def follow(self, steps: Steps[T]) -> Queries[T]:
         """Perform steps one after the other."""
@@ -86,12 +128,18 @@ class _Session:
                 return cast("T", end.value)
             reply = yield from self._reply(step)
 
-    def flush(self) -> Queries[None]:
+    def flush(self) -> None:
         """Write down the counts that were changed so far."""
         rows = [(*key, n, total) for key, (n, total) in self._counts.items() if n or total]
         self._counts.clear()
         if rows:
-            yield from self._many(Many("add_counts", rows))
+            self._unsent.append(self._of_many(Many("add_counts", rows)))
+
+    def unsent(self) -> tuple[Query, ...]:
+        """What is to be sent before anything else; it is the caller's from now on."""
+        found = tuple(self._unsent)
+        self._unsent.clear()
+        return found
 
     def _reply(self, step: Step[Any]) -> Queries[Any]:  # noqa: PLR0911 - one line per kind of step
         match step:
@@ -106,7 +154,7 @@ class _Session:
             case Tallied():
                 return self._add(step)
             case Guard() | Enter():
-                return (yield from self._guard(step))
+                return self._guard(step)
             case Now():
                 return (yield from self._now())
             case Draw():
@@ -114,16 +162,19 @@ class _Session:
                 return [number for (number,) in rows]
             case Whole():
                 return (yield from self.follow(step.start()))
-            case Together():
-                return (yield from self._abreast(step.steps))
+            case Together() | Wave():
+                whole = isinstance(step, Together)
+                return (yield from (self._abreast if whole else self._wave)(step.steps))
             case Look():
                 return (yield step)
             case _:
                 raise TypeError(f"{type(step).__name__} is not a step for PostgreSQL")
 
-    def _query(self, name: str, parameters: Mapping[str, Any], *, locks: bool = False) -> Query:
+    def _query(
+        self, name: str, parameters: Mapping[str, Any], *, locks: bool = False, alone: bool = False
+    ) -> Query:
         text = statement(self._schema, name, locks=locks)
-        return Query(text, [parameters[word] for word in text.names])
+        return Query(text, [parameters[word] for word in text.names], alone=alone)
 
     def _call(self, step: Call) -> Query:
         text = statement(self._schema, step.name)
@@ -147,33 +198,37 @@ class _Session:
 
     def _rows(self, step: Statement) -> Queries[Rows]:
         if step.counts:
-            yield from self.flush()
+            self.flush()
         if step.locks:
             return (yield from self._locked(step))
-        return cast("Rows", (yield self._query(step.name, step.parameters)))
+        query = self._query(step.name, step.parameters, alone=step.alone)
+        if query.text.tells:
+            return cast("Rows", (yield query))
+        self._unsent.append(query)
+        return []
 
     def _locked(self, step: Statement) -> Queries[Rows]:
         """Locks on keys come before locks on jobs, for everybody. What was read before a lock was
         had does not count: the reading statement begins after it."""
         match step.name:
             case "keys_by_key":
-                yield self._query("lock_keys", step.parameters)
+                self._unsent.append(self._query("lock_keys", step.parameters))
             case "standings_by_id":
-                yield self._query("lock_keys_of", step.parameters)
+                self._unsent.append(self._query("lock_keys_of", step.parameters))
             case "match":
                 return (yield from self._match(step.parameters))
             case "leases_by_seq":
                 return cast("Rows", (yield self._query("leases_waiting", step.parameters)))
             case "meters_by_key" if b'[""' in step.parameters["keys"].encode():
-                yield self._query("hold_throttles", {})
+                self._unsent.append(self._query("hold_throttles", {}))
         return cast("Rows", (yield self._query(step.name, step.parameters, locks=True)))
 
-    def _guard(self, step: Guard | Enter) -> Queries[None]:
+    def _guard(self, step: Guard | Enter) -> None:
         if step.queues is None:
-            yield self._query("hold_rules", {})
+            self._unsent.append(self._query("hold_rules", {}))
         elif step.queues:
             name = "enter_gates" if isinstance(step, Enter) else "hold_gates"
-            yield self._query(name, {"queues": _json(list(step.queues))})
+            self._unsent.append(self._query(name, {"queues": _json(list(step.queues))}))
 
     def _match(self, asked: Mapping[str, Any]) -> Queries[Rows]:
         """Find, lock the keys of what was found, then lock it if it still matches."""
@@ -184,7 +239,7 @@ class _Session:
                 return []
             keys = {row[_KEY] for row in found if row[_KEY] is not None}
             if keys:
-                yield self._query("lock_keys", {"keys": _json(sorted(keys))})
+                self._unsent.append(self._query("lock_keys", {"keys": _json(sorted(keys))}))
             named = dict(asked) | dict.fromkeys(_SOURCES, "[]") | {"field_name": None}
             named["seqs"] = _json([row[0] for row in found])
             rows = yield self._query("match", named, locks=True)
@@ -193,13 +248,17 @@ class _Session:
         return rows
 
     def _many(self, step: Many) -> Queries[int]:
+        query = self._of_many(step)
+        if step.name in _COUNTED:
+            return len((yield query))
+        self._unsent.append(query)
+        return len(step.rows)
+
+    def _of_many(self, step: Many) -> Query:
         text = statement(self._schema, step.name)
-        values: Sequence[Any]
         if text.names == ("rows",):
-            values = [_json(step.rows)]
-        else:
-            values = list(zip(*step.rows, strict=True))
-        return len((yield Query(text, values)))
+            return Query(text, [_json(step.rows)])
+        return Query(text, list(zip(*step.rows, strict=True)))
 
     def _add(self, step: Tallied) -> None:
         for key, (n, total) in step.changes.items():
@@ -207,23 +266,50 @@ class _Session:
             there[0] += n
             there[1] += total
 
+    def _wave(self, steps: Sequence[Step[Any]]) -> Queries[tuple[Any, ...]]:
+        """Steps of one plan: what each has to send next goes out together."""
+        parts: list[_Part] = []
+        sending: list[tuple[Query, _Part | None]] = []
+        for step in steps:
+            parts.append(_Part(self._reply(step)))
+            sending += self._of_part(parts[-1])
+        while any(part is not None for _, part in sending):
+            replies = yield Volley(tuple([query for query, _ in sending]))
+            heard, sending = zip(sending, replies, strict=True), []
+            for (_, part), rows in heard:
+                if part is not None:
+                    part.tell(rows)
+                    sending += self._of_part(part)
+        self._unsent += [query for query, _ in sending]
+        return tuple([part.answer for part in parts])
+
+    def _of_part(self, part: _Part) -> list[tuple[Query, _Part | None]]:
+        """What a part has to send: what comes before its query, then this."""
+        sending: list[tuple[Query, _Part | None]] = [(query, None) for query in self.unsent()]
+        if isinstance(part.query, Query):
+            sending.append((part.query, part))
+        return sending
+
     def _abreast(self, steps: Sequence[Step[Any]]) -> Queries[tuple[Any, ...]]:
-        """Steps of several plans, in this order; a batch of successes and the next claim travel as
-        one query."""
+        """Steps of several plans, in this order; a batch of successes, or of steps, and the next claim
+        travel as one query."""
         parts = [_Part(self._reply(step)) for step in steps]
-        if [part.name for part in parts] == ["complete", "claim"]:
-            yield from self._complete_and_claim(*parts)
+        one = _TOGETHER.get(tuple([part.name for part in parts]))
+        if one is not None:
+            yield from self._settle_and_claim(*one, *parts)
         for part in parts:
             yield from part.finish()
         return tuple([part.answer for part in parts])
 
-    def _complete_and_claim(self, settle: _Part, claim: _Part) -> Queries[None]:
-        """The claim is made only if every success was plain; otherwise it comes after the rest."""
-        text = statement(self._schema, "complete_and_claim")
+    def _settle_and_claim(
+        self, name: str, width: int, settle: _Part, claim: _Part
+    ) -> Queries[None]:
+        """The claim is made only if everything was settled; otherwise it comes after the rest."""
+        text = statement(self._schema, name)
         given = settle.given() | claim.given()
         rows = yield Query(text, [given[word] for word in text.names], alone=True)
-        settle.tell([row[:4] for row in rows if row[0] is not None])
-        granted = [row[4:] for row in rows if row[0] is None]
+        settle.tell([row[:width] for row in rows if row[0] is not None])
+        granted = [row[width:] for row in rows if row[0] is None]
         if granted:
             claim.tell(granted)
 
@@ -235,7 +321,7 @@ class _Part:
 
     def __init__(self, queries: Queries[Any]) -> None:
         self._queries = queries
-        self.query: Query | Look[Any] | None = None
+        self.query: Query | Volley | Look[Any] | None = None
         self.answer: Any = None
         self.tell(None)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oxmill.drivers.postgres.handing_over import steps_of
 from oxmill.drivers.postgres.steps import Call
+from oxmill.drivers.sql.arriving import due_of
+from oxmill.drivers.sql.handing_over import next_steps
 from oxmill.drivers.sql.rows import stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling, rounds
 from oxmill.drivers.sql.stepping import InFlows
-from oxmill.drivers.sql.steps import NOW, operation
+from oxmill.drivers.sql.steps import NOW, Rows, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
@@ -47,7 +50,7 @@ class PostgresSettling(SqlSettling):
         answers: dict[str, Settled] = {}
         if plain:
             whole = alone and len(plain) == len(items)
-            asked = _batch(plain) | {"gone_first": self._gone_first}
+            asked = _leases(plain) | {"usual": _USUAL, "gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
             self._gone_first = bool(rows) and not rows[0][_KEPT]
             for number, queue, _, frees in rows:
@@ -56,21 +59,51 @@ class PostgresSettling(SqlSettling):
                     id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
                 )
         rest = [item for item in items if item.id not in answers]
-        if rest:
-            answers |= yield from self.judge_all(rest, (yield from ask(NOW)), flows)
+        others = [item for item in rest if item.flow is None]
+        if others:
+            answers |= yield from self.judge_all(others, (yield from ask(NOW)), flows)
+        steps = [item for item in rest if item.flow is not None]
+        if steps:
+            whole = alone and len(steps) == len(items)
+            answers |= yield from self._settle_steps(steps, flows, alone=whole)
         return [answers[item.id] for item in items]
 
+    def _settle_steps(
+        self, items: list[Settlement], flows: InFlows, *, alone: bool
+    ) -> Steps[dict[str, Settled]]:
+        """Where all steps are of the usual kind, one call does it."""
+        made = None if flows.busy else next_steps(items)
+        rows: Rows = []
+        if made is not None and all(job.flow is not None for job in made):
+            asked = _leases(items) | steps_of(items)
+            rows = (yield from ask(Call("hand_over", asked, alone=alone))) or []
+        if made is None or not rows:
+            return (yield from self.judge_all(items, (yield from ask(NOW)), flows))
+        now = rows[0][_MOMENT]
+        ended = dict.fromkeys(row[_FLOW] for row in rows if row[_FLOW] is not None)
+        flows.handed_over({job.queue for job in made if due_of(job, now) <= now}, ended)
+        return {
+            items[number - 1].id: Settled(
+                id=items[number - 1].id,
+                ruling=Ruling.WON,
+                state=State.SUCCEEDED,
+                queue=queue,
+                gained=(queue,) if frees else (),
+            )
+            for number, queue, _, frees, _ in rows
+        }
 
-_KEPT = 2
+
+_KEPT = _MOMENT = 2
+_FLOW = 4
 _USUAL = QueueSettings().keep_succeeded
 
 
-def _batch(items: Sequence[Settlement]) -> dict[str, Any]:
-    """The parameters of `complete`."""
+def _leases(items: Sequence[Settlement]) -> dict[str, Any]:
+    """What tells the leases that end, and their results."""
     return {
         "ids": [item.id for item in items],
         "attempts": [item.token.attempt for item in items],
         "nonces": [stored_nonce(item.token.nonce) for item in items],
         "results": [item.result for item in items],
-        "usual": _USUAL,
     }

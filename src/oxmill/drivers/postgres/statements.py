@@ -18,6 +18,7 @@ USUAL: Final = "oxmill"
 _LOCKING: Final = frozenset({"standings_by_id", "match"})
 """Read with and without locks; other statements have theirs in the file."""
 _PARAMETER: Final = re.compile(r"(?<!:):([a-z_]+)(?:::([a-z]+(?:\[\])?))?")
+_CHANGE: Final = re.compile(r"(?:INSERT|UPDATE|DELETE)\b")
 _SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
 
@@ -29,6 +30,8 @@ class Text:
     sql: str
     names: tuple[str, ...]
     types: tuple[str, ...]
+    tells: bool
+    """Whether it may have rows to give."""
 
 
 def check_schema(name: str) -> str:
@@ -60,7 +63,8 @@ def statement(schema: str, name: str, *, locks: bool = False) -> Text:
         return f"${list(order).index(word) + 1}::{kind}"
 
     sql = _PARAMETER.sub(numbered, sql)
-    return Text(name, sql, tuple(order), tuple(order.values()))
+    tells = _CHANGE.match(sql) is None or "RETURNING" in sql
+    return Text(name, sql, tuple(order), tuple(order.values()), tells)
 
 
 @cache

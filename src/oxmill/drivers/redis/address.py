@@ -35,8 +35,10 @@ class Target:
     tls: bool = False
     master: str = ""
     """The name under which sentinels know the server."""
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)
     """What every connection is made with."""
+    sentinel: dict[str, Any] = field(default_factory=dict, repr=False)
+    """User and password of the sentinels, which have their own."""
     extras: dict[str, str] = field(default_factory=dict)
     """Words of the query that are not about connections."""
 
@@ -47,7 +49,8 @@ def parse(url: str) -> Target:
     `redis://user:secret@host:6379/0` · `rediss://…` for TLS · `unix:///run/redis.sock?db=0` ·
     `redis+sentinel://one:26379,two:26379/master/0` · `redis+cluster://one:6379,two:6379`.
     `valkey` may stand for `redis`. In the query: `timeout` and `connect_timeout` in seconds,
-    `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`, `ssl_cert_reqs`.
+    `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`, `ssl_cert_reqs`; `sentinel_username` and
+    `sentinel_password` if sentinels want them.
     """
     parts = urlsplit(url)
     scheme, _, kind = parts.scheme.partition("+")
@@ -56,7 +59,8 @@ def parse(url: str) -> Target:
         raise BadConfig(f"{parts.scheme}:// is not a scheme of Redis or Valkey")
     credentials, _, hosts = parts.netloc.rpartition("@")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    options = _options(query, url)
+    options = _options(query)
+    sentinel = _sentinel_login(query, kind)
     _log_in(options, credentials, kind)
     path = parts.path.strip("/").split("/") if parts.path.strip("/") else []
     master = ""
@@ -78,11 +82,12 @@ def parse(url: str) -> Target:
         tls=scheme in {"rediss", "valkeys"},
         master=master,
         options=options,
+        sentinel=sentinel,
         extras=query,
     )
 
 
-def _options(query: dict[str, str], url: str) -> dict[str, Any]:
+def _options(query: dict[str, str]) -> dict[str, Any]:
     options: dict[str, Any] = {
         "socket_timeout": _TIMEOUT,
         "socket_connect_timeout": _CONNECT,
@@ -92,7 +97,7 @@ def _options(query: dict[str, str], url: str) -> dict[str, Any]:
             try:
                 options[name] = float(query.pop(word))
             except ValueError:
-                raise BadConfig(f"{word} in {url!r} is not a number of seconds") from None
+                raise BadConfig(f"{word} in the URL is not a number of seconds") from None
             if not options[name] > 0:
                 raise BadConfig(f"{word} must be more than 0 seconds")
     for name in _TEXTS & query.keys():
@@ -102,6 +107,17 @@ def _options(query: dict[str, str], url: str) -> dict[str, Any]:
     if "ssl_check_hostname" in query:
         options["ssl_check_hostname"] = query.pop("ssl_check_hostname").lower() in {"1", "true"}
     return options
+
+
+def _sentinel_login(query: dict[str, str], kind: str) -> dict[str, str]:
+    given = {
+        name: query.pop(f"sentinel_{name}")
+        for name in ("username", "password")
+        if f"sentinel_{name}" in query
+    }
+    if given and kind != "sentinel":
+        raise BadConfig("sentinel_username and sentinel_password are for redis+sentinel:// only")
+    return given
 
 
 def _log_in(options: dict[str, Any], credentials: str, kind: str) -> None:

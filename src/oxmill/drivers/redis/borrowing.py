@@ -55,7 +55,7 @@ class RedisBorrowing:
         if pool not in self._proved:
             from redis import Redis  # noqa: PLC0415 - the caller has imported it
 
-            (here,) = self._transport.run(self._identity)
+            ((here,),) = self._transport.run(self._identity)
             try:
                 there = Redis(connection_pool=pool).hget(self._tag, "identity")
             except FAULTS as fault:
@@ -72,7 +72,7 @@ class RedisBorrowing:
         if pool not in self._proved:
             from redis.asyncio import Redis  # noqa: PLC0415 - as above
 
-            (here,) = await self._transport.arun(self._identity)
+            ((here,),) = await self._transport.arun(self._identity)
             try:
                 there = await Redis(connection_pool=pool).hget(self._tag, "identity")
             except FAULTS as fault:

@@ -17,6 +17,7 @@ from oxmill.drivers.redis.housekeeping import RedisHousekeeping
 from oxmill.drivers.redis.inspecting import RedisInspecting
 from oxmill.drivers.redis.installing import RedisInstalling
 from oxmill.drivers.redis.keys import check_namespace, keys_of
+from oxmill.drivers.redis.layout import Layout
 from oxmill.drivers.redis.scheduling import RedisScheduling
 from oxmill.drivers.redis.settling import RedisSettling
 from oxmill.drivers.redis.space import Space
@@ -75,11 +76,11 @@ def open_redis(  # noqa: PLR0913 - options of one call
         clock=clock,
     )
     keys = [[key.encode() for key in keys_of(name, shard)] for shard in range(parts)]
-    transport = RedisTransport(target, keys, replicas=replicas)
+    layout = Layout(target.shown, parts, warns=promised != "volatile")
+    transport = RedisTransport(target, keys, layout, replicas=replicas)
     bells = RedisDoorbell(target, transport.place, channel) if doorbell else SilentDoorbell()
-    return _assembled(
-        target.shown, space, transport, bells, RedisInstalling(space, promised, replicas)
-    )
+    installing = RedisInstalling(target.shown, space, promised, replicas)
+    return _assembled(target.shown, space, transport, bells, installing)
 
 
 def _able(mode: Mode, shards: int, clock: Callable[[], Micros] | None) -> Capability:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    NoPermissionError,
+    RedisError,
+    ResponseError,
+)
 
 from oxmill.errors import (
     BadInput,
@@ -28,6 +33,10 @@ _BUSY: Final = (
     "ASK",
 )
 _KEPT_OUT: Final = ("NOAUTH", "WRONGPASS", "NOPERM", "DENIED")
+_KEPT_OUT_INSIDE: Final = (
+    "ACL failure in script",  # Redis 7 and Valkey
+    "The user executing the script can't",  # Redis 6.2
+)
 
 
 def unreachable(shown: str, cause: BaseException) -> StoreError:
@@ -54,6 +63,15 @@ def cut_off(shown: str, cause: BaseException, *, writes: bool) -> StoreError:
     )
 
 
+def partly_done(shown: str, fault: StoreError, done: int, asked: int) -> StoreError:
+    """Some calls of a step were done, another was not."""
+    reason = str(fault).replace("; nothing was written", "").replace("nothing was written, ", "")
+    return OutcomeUnknown(
+        f"{shown} did {done} of {asked} parts of it, each whole; the rest was not done: {reason}. "
+        f"Repeating the call with the same ids is safe and does the rest"
+    )
+
+
 def refused(shown: str, reply: Exception) -> StoreError:
     """The server answered with a refusal."""
     text = str(reply)
@@ -66,13 +84,20 @@ def refused(shown: str, reply: Exception) -> StoreError:
         )
     if text.startswith("MISCONF") or "unable to persist" in text:
         return StoreFull(f"{shown} cannot write to its disk and takes no more work: {text}")
-    if text.startswith(_KEPT_OUT) or isinstance(reply, AuthenticationError):
+    if _kept_out(reply, text):
         return StoreRefused(f"{shown} does not allow it: {text}. Check the user's ACL")
     if text.startswith(_BUSY) or any(word in name for word in _BUSY):
         return StoreUnavailable(
             f"{shown} cannot do it now ({text}); nothing was written, try again"
         )
     return StoreError(f"{shown} refused: {text}")
+
+
+def _kept_out(reply: Exception, text: str) -> bool:
+    """Whether the user may not do it, or not what a script does."""
+    if isinstance(reply, AuthenticationError | NoPermissionError) or text.startswith(_KEPT_OUT):
+        return True
+    return any(words in text for words in _KEPT_OUT_INSIDE)
 
 
 def _told(cause: BaseException) -> str:

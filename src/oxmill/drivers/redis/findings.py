@@ -26,14 +26,19 @@ def mode_of(text: str) -> Mode:
     raise BadConfig(f"mode={text} is not a mode; use {', '.join(_MODES)}")
 
 
-def findings_of(facts: Mapping[str, str], mode: Mode, replicas: int) -> Iterator[Finding]:
-    """The facts are the fields of INFO, and of CONFIG under `config:`."""
+def findings_of(
+    facts: Mapping[str, str], mode: Mode, replicas: int, before: str = ""
+) -> Iterator[Finding]:
+    """The facts are the fields of INFO, and of CONFIG under `config:`; `before` is the `run_id` that
+    the last look found, if there was one."""
     yield from _version(facts)
     yield from _eviction(facts)
     if mode != "volatile":
         yield from _log(facts, mode)
         yield from _disk(facts)
+        yield from _restart(facts, before)
     yield from _replication(facts, replicas)
+    yield from _least_replicas(facts)
 
 
 def _version(facts: Mapping[str, str]) -> Iterator[Finding]:
@@ -146,6 +151,57 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Finding]:
                 risk="the server could not write its log: what it acknowledges may be lost",
                 remedy="look at the server's disk and log",
             )
+
+    if facts.get("rdb_last_bgsave_status", "ok") != "ok":
+        yield Finding(
+            level=Level.WARN,
+            name="rdb_last_bgsave_status",
+            found=facts["rdb_last_bgsave_status"],
+            wanted="ok",
+            risk="the server cannot write snapshots; by default it then refuses all writes",
+            remedy="look at the server's disk, memory and log",
+        )
+
+
+def _restart(facts: Mapping[str, str], before: str) -> Iterator[Finding]:
+    """Told once, by the look that follows."""
+    now = facts.get("run_id", "")
+    if before and now and now != before:
+        yield Finding(
+            level=Level.WARN,
+            name="run_id",
+            found=f"{now}, was {before}",
+            wanted="the same server",
+            risk="the server was restarted, or another took its place: what was not synced or "
+            "replicated then is lost",
+            remedy="see what has happened to the server; jobs that ran go on",
+        )
+
+
+def _least_replicas(facts: Mapping[str, str]) -> Iterator[Finding]:
+    text = facts.get("config:min-replicas-to-write", "")
+    there = int(facts.get("connected_slaves", "0"))
+    if not text.isdecimal():
+        return
+    if int(text) > there:
+        yield Finding(
+            level=Level.REFUSE,
+            name="min-replicas-to-write",
+            found=f"{text}, with {there} connected",
+            wanted="as many replicas as that, or a smaller number",
+            risk="the server refuses every write",
+            remedy="connect more replicas, or CONFIG SET min-replicas-to-write",
+        )
+    elif there and text == "0":
+        yield Finding(
+            level=Level.NOTE,
+            name="min-replicas-to-write",
+            found="0",
+            wanted="1 or more",
+            risk="a primary that is cut off from its replicas goes on taking jobs, which a "
+            "fail-over then loses",
+            remedy="CONFIG SET min-replicas-to-write 1, and in redis.conf",
+        )
 
 
 def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:

@@ -104,7 +104,7 @@ class RedisInspecting:
     @plan("workers", writes=False)
     def workers(self, request: ListWorkers) -> Steps[Workers]:  # noqa: ARG002
         """Workers whose last beat is fresh."""
-        now, *told = yield from ask(self._space.call(WORKERS))
+        now, told = yield from ask(self._space.call(WORKERS))
         found = [_worker_info(packed) for packed in told if packed is not None]
         return Workers(items=tuple(sorted(found, key=lambda w: (w.started_at, w.id))), now=now)
 

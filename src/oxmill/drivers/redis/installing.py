@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import secrets
+import os
+from collections.abc import Iterator
 from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
 from oxmill.drivers.redis.findings import Mode, findings_of
+from oxmill.drivers.redis.layout import VERSION, check_layout
+from oxmill.drivers.redis.mending import mend
 from oxmill.drivers.redis.script import MIGRATE
 from oxmill.drivers.redis.space import Space
-from oxmill.errors import SchemaMismatch
-from oxmill.model.info import Finding, Schema
+from oxmill.model.info import Finding, Level, Mended, Schema
 from oxmill.store.admission import check_columns
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, plan
-from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.roles.installing import Check, Mend, Migrate, Version
 
-VERSION: Final = 2
 _APPLIED: Final = ("0001_layout", "0002_lanes")
+_LOOKS: Final = 200
+"""Scripts that a look through the content takes at most, for jobs and for each index."""
 _SECTIONS: Final = ("server", "persistence", "memory", "replication", "cluster")
 _SETTINGS: Final = (
     "appendonly",
@@ -33,10 +36,13 @@ _SETTINGS: Final = (
 class RedisInstalling:
     """Prepares a store."""
 
-    def __init__(self, space: Space, mode: Mode, replicas: int) -> None:
+    def __init__(self, shown: str, space: Space, mode: Mode, replicas: int) -> None:
+        self._shown = shown
         self._space = space
         self._mode: Mode = mode
         self._replicas = replicas
+        self._runs: dict[int, str] = {}
+        """The `run_id` of each shard's server, as the last look found it."""
 
     def migrate(self, request: Migrate) -> Plan[Schema]:
         """Give the store its version and identity; doing it again changes nothing. Jobs of groups are
@@ -46,21 +52,25 @@ class RedisInstalling:
 
     @plan("migrate")
     def _migrate(self, request: Migrate) -> Steps[Schema]:  # noqa: ARG002 - there is one way
-        identity = secrets.token_hex(8)
+        identity = os.urandom(8).hex()
         replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
         while not all(replies):
             replies = yield from self._space.everywhere(MIGRATE, VERSION, identity)
-        return _schema(max(replies))
+        return _schema(max(map(int, replies)))
 
     @plan("version", writes=False)
     def version(self, request: Version) -> Steps[Schema]:  # noqa: ARG002
-        """The version that is there; 0 for an empty store."""
-        replies = yield from self._space.root("version")
-        return _schema(min(int(reply or 0) for reply in replies))
+        """The version that is there; 0 for an empty store. Jobs in a store without one are of the
+        newest: releases before this one wrote that down only when they migrated."""
+        found = []
+        for layout, shards, drawn in (yield from self._space.root("version", "shards", "drawn")):
+            check_layout(self._shown, int(layout or 0), int(shards or 0), self._space.shards)
+            found.append(int(layout or (VERSION if drawn else 0)))
+        return _schema(max(found) if 0 in found else min(found))
 
     @plan("check", writes=False)
-    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:  # noqa: ARG002
-        """What the doctor has to say about every server that holds a shard."""
+    def check(self, request: Check) -> Steps[tuple[Finding, ...]]:
+        """What the doctor has to say about every server that holds a shard, and about its content."""
         told: list[dict[str, str]] = [{} for _ in range(self._space.shards)]
         for section in _SECTIONS:
             for facts, reply in zip(
@@ -72,17 +82,53 @@ class RedisInstalling:
                 told, (yield from self._space.commands("CONFIG", "GET", setting)), strict=True
             ):
                 facts.update(_setting(reply))
-        found = (
-            finding for facts in told for finding in findings_of(facts, self._mode, self._replicas)
+        found: list[Finding] = []
+        for shard, facts in enumerate(told):
+            found += findings_of(facts, self._mode, self._replicas, self._runs.get(shard, ""))
+            self._runs[shard] = facts.get("run_id", "")
+        findings = tuple(dict.fromkeys(found))
+        if not request.deep:
+            return findings
+        damage = yield from mend(self._space, write=False, most=_LOOKS)
+        return (*findings, *_damage(damage))
+
+    @plan("mend")
+    def mend(self, request: Mend) -> Steps[Mended]:  # noqa: ARG002 - there is one way
+        """Bring back jobs that stand nowhere, and drop entries of jobs that are gone."""
+        return (yield from mend(self._space, write=True))
+
+
+def _damage(found: Mended) -> Iterator[Finding]:
+    if found.returned:
+        yield Finding(
+            level=Level.WARN,
+            name="jobs astray",
+            found=f"at least {found.returned:,}",
+            wanted="none",
+            risk="keys were deleted or changed by others; these jobs are kept, but nobody will run or find them",
+            remedy="oxmill db check --repair puts them back",
         )
-        return tuple(dict.fromkeys(found))
+    if found.recounted:
+        yield Finding(
+            level=Level.WARN,
+            name="groups miscounted",
+            found=f"at least {found.recounted:,}",
+            wanted="none",
+            risk="keys were deleted or changed by others; limits of these groups count jobs that are gone",
+            remedy="oxmill db check --repair counts them again",
+        )
+    if found.dropped:
+        yield Finding(
+            level=Level.NOTE,
+            name="entries without a job",
+            found=f"at least {found.dropped:,}",
+            wanted="none",
+            risk="keys were deleted or changed by others; counts are too high until somebody meets these entries",
+            remedy="oxmill db check --repair drops them",
+        )
 
 
 def _schema(current: int) -> Schema:
-    if current > VERSION:
-        raise SchemaMismatch(
-            f"the store has layout {current}, this code knows {VERSION}; upgrade oxmill here"
-        )
     return Schema(current=current, newest=VERSION, applied=_APPLIED[:current])
 
 

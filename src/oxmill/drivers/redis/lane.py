@@ -10,9 +10,19 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import Packed, Packer, exchange, is_stale, open_blocking, read_all
+from oxmill.drivers.redis.layout import Layout
+from oxmill.drivers.redis.link import (
+    Exchange,
+    Packed,
+    Packer,
+    exchange,
+    is_stale,
+    open_blocking,
+    read_all,
+)
+from oxmill.drivers.redis.meeting import Meetings
 from oxmill.drivers.redis.script import Call, Command
-from oxmill.errors import StoreUnavailable
+from oxmill.errors import StoreError, StoreUnavailable
 
 _TOGETHER: Final = 200
 """Calls that may share one round trip."""
@@ -45,10 +55,11 @@ class Lane:
     lead on. So a process under load has one connection and few round trips.
     """
 
-    def __init__(self, target: Target, address: Address, packer: Packer) -> None:
+    def __init__(self, target: Target, address: Address, packer: Packer, layout: Layout) -> None:
         self._target = target
         self._address = address
         self._pack = packer
+        self._layout = layout
         self._bound = target.options["socket_timeout"]
         self._reset()
 
@@ -59,6 +70,7 @@ class Lane:
         self._led = False
         self._connection: Any = None
         self._loaded: set[str] = set()
+        self._meetings = Meetings(self._layout, self._pack)
         self._used = 0.0
 
     def ask(self, steps: Sequence[Call | Command], *, writes: bool) -> list[Any]:
@@ -116,16 +128,16 @@ class Lane:
         sent = False
         try:
             connection = self._ready()
-            work = exchange(commands, self._loaded)
-            data = next(work)
-            while True:
-                sent = True
-                connection.send_packed_command([b"".join(data)], check_health=False)
-                try:
-                    data = work.send(read_all(connection, len(data)))
-                except StopIteration as end:
-                    replies = end.value
-                    break
+            strangers = self._meetings.due(commands, monotonic())
+            if strangers:
+                writes = any(asked.writes for asked in batch)
+                _talk(connection, self._meetings.introduce(strangers, monotonic(), writes=writes))
+            sent = True
+            replies = _talk(connection, exchange(commands, self._loaded))
+        except StoreError as refusal:  # the store is not what it was: nothing was sent
+            for asked in batch:
+                asked.error = type(refusal)(*refusal.args)
+            return
         except FAULTS as fault:
             self._drop()
             for asked in batch:
@@ -168,6 +180,7 @@ class Lane:
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         self._loaded = set()
+        self._meetings.forget()
         if connection is not None:
             connection.disconnect()
 
@@ -175,3 +188,14 @@ class Lane:
         """Let go of the connection; the next question would open another."""
         if os.getpid() == self._pid:
             self._drop()
+
+
+def _talk(connection: Any, work: Exchange) -> list[Any]:
+    """Do what was prepared, round trip by round trip."""
+    data = next(work)
+    while True:
+        connection.send_packed_command([b"".join(data)], check_health=False)
+        try:
+            data = work.send(read_all(connection, len(data)))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]

@@ -44,6 +44,8 @@ class Packed:
     data: bytes
     script: Script | None = None
     """What it calls, if it calls one."""
+    shard: int = 0
+    """Where that is."""
 
 
 class Packer:
@@ -65,7 +67,12 @@ class Packer:
             data = pack_words(words)
             start = len(words), data[data.index(b"\n") + 1 :]
             self._starts[script.name, shard] = start
-        return Packed(_sure(join_packed, *start, step.args), script)
+        return Packed(_sure(join_packed, *start, step.args), script, shard)
+
+    def whole(self, call: Call) -> bytes:
+        """A call that the server need not know beforehand."""
+        names = self._keys[call.shard]
+        return pack_words(("EVAL", call.script.text, len(names), *names, *call.args))
 
 
 def _sure(pack: Callable[..., bytes], *args: Any) -> bytes:

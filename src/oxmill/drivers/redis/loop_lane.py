@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
-from oxmill.drivers.redis.link import Packer, exchange
+from oxmill.drivers.redis.layout import Layout
+from oxmill.drivers.redis.link import Packed, Packer, exchange
+from oxmill.drivers.redis.meeting import Meetings
 from oxmill.drivers.redis.resp import pack_words
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.drivers.redis.wire import Question, Wire
@@ -27,13 +29,15 @@ class LoopLane:
     to its course.
     """
 
-    def __init__(self, target: Target, address: Address, packer: Packer) -> None:
+    def __init__(self, target: Target, address: Address, packer: Packer, layout: Layout) -> None:
         self._target = target
         self._address = address
         self._pack = packer
         self._loop = asyncio.get_running_loop()
         self._wire: Wire | None = None
         self._loaded: set[str] = set()
+        self._meetings = Meetings(layout, packer)
+        self._meeting: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[Wire] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._closed = False
@@ -46,6 +50,9 @@ class LoopLane:
             wire = self._wire
             if wire is None or wire.broken is not None or self._silent(wire):
                 wire = await self._ready()
+            while self._meetings.due(commands, self._loop.time()):
+                if await self._meet(wire, commands, writes=writes):
+                    break
             work = exchange(commands, self._loaded)
             data = next(work)
             while True:
@@ -70,6 +77,23 @@ class LoopLane:
             self._opening = self._loop.create_task(self._open(), name="oxmill-redis")
         return await asyncio.shield(self._opening)
 
+    async def _meet(self, wire: Wire, commands: Sequence[Packed], *, writes: bool) -> bool:
+        """Greet the shards that these commands are for, or wait for a greeting that is on its way. Gives
+        whether it was their own."""
+        own = self._meeting is None or self._meeting.done()
+        if self._meeting is None or own:
+            greeting = self._greet(wire, commands, writes=writes)
+            self._meeting = self._loop.create_task(greeting, name="oxmill-redis")
+        await asyncio.shield(self._meeting)
+        return own
+
+    async def _greet(self, wire: Wire, commands: Sequence[Packed], *, writes: bool) -> None:
+        now = self._loop.time()
+        work = self._meetings.introduce(self._meetings.due(commands, now), now, writes=writes)
+        data = next(work)
+        with contextlib.suppress(StopIteration):
+            work.send(await wire.ask(data).answer)
+
     async def _open(self) -> Wire:
         wire = self._wire
         if wire is not None and wire.broken is None:
@@ -77,6 +101,7 @@ class LoopLane:
                 await wire.ask(_PING).answer
                 return wire
         self._loaded = set()
+        self._meetings.forget()
         self._wire = wire = await Wire.open(self._target, self._address)
         if self._keeper is None or self._keeper.done():
             self._keeper = self._loop.create_task(self._keep(), name="oxmill-redis")
@@ -98,7 +123,7 @@ class LoopLane:
 
     def _close(self) -> None:
         self._closed = True
-        for task in (self._opening, self._keeper):
+        for task in (self._opening, self._meeting, self._keeper):
             if task is not None:
                 task.cancel()
         self._break_off()

@@ -133,7 +133,7 @@ def _ask(target: Target, address: Address, words: tuple[str, ...]) -> Any:
 
 
 def _ask_sentinel(target: Target, seed: Address, shard: int) -> Address | None:  # noqa: ARG001
-    # Sentinels have users and passwords of their own; most have none.
+    # Sentinels have users and passwords of their own, if any: never those of the server.
     open_target = Target(
         kind="sentinel",
         seeds=target.seeds,
@@ -143,7 +143,8 @@ def _ask_sentinel(target: Target, seed: Address, shard: int) -> Address | None: 
             name: value
             for name, value in target.options.items()
             if name not in {"username", "password", "db"}
-        },
+        }
+        | target.sentinel,
     )
     told = _ask(open_target, seed, ("SENTINEL", "get-master-addr-by-name", target.master))
     return None if told is None else (told[0].decode(), int(told[1]))

@@ -8,15 +8,18 @@ leases and settlements do not rewrite it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from oxmill.model.fields import Fields, Scalar, values_of
 from oxmill.model.job import JSON, Attempt, Job, LeasedJob, NewJob
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
 from oxmill.model.token import Token
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 ASIDE_BYTES: Final = 1024
 STATES: Final = (None, *State)
@@ -26,6 +29,8 @@ _CODES: Final = {state: number for number, state in enumerate(STATES)}
 _FRAME: Final = 7
 _ID_BYTES: Final = 16
 _PART: Final = "\x1f"
+_LIST: Final = "l"
+"""Stands before the values of a list."""
 _JOIN_BYTES: Final = 14
 """The join stands before what a job is after."""
 _WITHOUT_FLOW: Final = 3
@@ -99,6 +104,34 @@ _standing: Final = msgspec.msgpack.Decoder(Standing).decode
 _about: Final = msgspec.msgpack.Decoder(About).decode
 _attempt: Final = msgspec.msgpack.Decoder(tuple[int, str, int, int, str, str]).decode
 _failure: Final = msgspec.json.Decoder(Failure).decode
+_BROKEN: Final = (msgspec.DecodeError, RecursionError, UnicodeError)
+
+_READING: Final[dict[type, tuple[Callable[[bytes], Any], dict[str, Any]]]] = {
+    Standing: (_standing, {"state": code_of(State.FAILED), "queue": ""}),
+    About: (_about, {"task": ""}),
+}
+"""How each kind of record is read, and what it is at the least if it cannot be."""
+
+
+def _told(kind: type[T], packed: bytes) -> tuple[T, str | None]:
+    """A record and what of it cannot be read, which is then at its default. One job's damage must
+    not be that of the claim or the list that it is part of."""
+    decode, least = _READING[kind]
+    try:
+        return decode(packed), None
+    except _BROKEN as error:
+        fault = str(error)
+    whole = dict(least)
+    try:
+        parts = msgspec.msgpack.decode(packed, type=list[Any])
+    except _BROKEN:
+        parts = []
+    for field, part in zip(msgspec.structs.fields(kind), parts, strict=False):
+        try:
+            whole[field.name] = msgspec.convert(part, field.type)
+        except msgspec.ValidationError:
+            continue
+    return kind(**whole), fault
 
 
 def pack_id(job_id: str) -> bytes:
@@ -118,18 +151,29 @@ def unpack_id(packed: bytes) -> str:
     return packed[1:].hex() if packed[0] == 1 else packed.decode()
 
 
-def field_words(fields: Mapping[str, str | int]) -> tuple[str, ...]:
-    """Names and values in turn; a mark tells text from numbers."""
+def field_words(fields: Fields) -> tuple[str, ...]:
+    """Names and values in turn; a mark tells text from numbers, and one of its own comes before the
+    values of a list."""
     words: list[str] = []
     for name, value in fields.items():
-        words += (name, f"s{value}" if isinstance(value, str) else f"i{value}")
+        if isinstance(value, tuple):
+            words += (name, _LIST)
+        for each in values_of(value):
+            words += (name, f"s{each}" if isinstance(each, str) else f"i{each}")
     return tuple(words)
 
 
-def fields_of(words: Sequence[str]) -> dict[str, str | int]:
+def fields_of(words: Sequence[str]) -> dict[str, Scalar | tuple[Scalar, ...]]:
     """The fields that `field_words` put into words."""
-    pairs = zip(words[::2], words[1::2], strict=True)
-    return {name: v[1:] if v[0] == "s" else int(v[1:]) for name, v in pairs}
+    fields: dict[str, Scalar | tuple[Scalar, ...]] = {}
+    for name, word in zip(words[::2], words[1::2], strict=True):
+        if word == _LIST:
+            fields[name] = ()
+            continue
+        value = word[1:] if word[0] == "s" else int(word[1:])
+        before = fields.get(name)
+        fields[name] = (*before, value) if isinstance(before, tuple) else value
+    return fields
 
 
 def describe(job: NewJob) -> bytes:
@@ -166,11 +210,11 @@ def _clean(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _split(blob: bytes) -> tuple[str, Standing, bytes, bytes]:
+def _split(blob: bytes) -> tuple[str, tuple[Standing, str | None], bytes, bytes]:
     start = _FRAME + blob[0]
     middle = start + (blob[1] << 16 | blob[2] << 8 | blob[3])
     end = middle + (blob[4] << 16 | blob[5] << 8 | blob[6])
-    standing = _standing(blob[start:middle])
+    standing = _told(Standing, blob[start:middle])
     return unpack_id(blob[_FRAME:start]), standing, blob[middle:end], blob[end:]
 
 
@@ -206,7 +250,7 @@ def _flow_state(s: Standing, values: Sequence[bytes | None]) -> dict[str, bytes]
 
 def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[LeasedJob]:
     """What a holder gets. Jobs of one task mostly share their description."""
-    known: dict[bytes, About] = {}
+    known: dict[bytes, tuple[About, str | None]] = {}
     for each in told:
         blob, aside, progress, joined, *values = (
             (each, None, None, None)
@@ -216,10 +260,11 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
             else each
         )
         assert blob is not None  # noqa: S101 - a record is always there
-        job_id, s, described, payload = _split(blob)
-        about = known.get(described)
-        if about is None:
-            about = known[described] = _about(described)
+        job_id, (s, worse), described, payload = _split(blob)
+        read = known.get(described)
+        if read is None:
+            read = known[described] = _told(About, described)
+        about, fault = read
         yield LeasedJob(
             id=job_id,
             queue=s.queue,
@@ -242,6 +287,7 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
             resume=s.resume or None,
             joined=() if joined is None else unpack_ids(joined),
             flow_state=_flow_state(s, values),
+            fault=worse or fault,
         )
 
 
@@ -249,7 +295,7 @@ def recorded(told: Sequence[bytes | None]) -> Job:
     """What a reader gets; those who ask for its history are told more."""
     blob, aside, progress, result, error, *relations = (*told, *(None,) * 6)[: max(7, len(told))]
     assert blob is not None  # noqa: S101 - a record is always there
-    job_id, s, described, payload = _split(blob)
+    job_id, (s, _), described, payload = _split(blob)
     failure = None if error is None else _failure(error)
     return Job(
         id=job_id,
@@ -276,19 +322,23 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         progress=progress,
         unique=s.key or None,
         history=_history(s, relations[2:], failure) if relations[2:] else (),
-        **_described(_about(described)),
+        **_described(_told(About, described)[0]),
         **_relations(s, *relations[:2]),
     )
 
 
 def _described(about: About) -> dict[str, Any]:
     """What a job is, apart from its payload."""
+    try:
+        fields = fields_of(about.fields)
+    except (ValueError, IndexError):  # of a store that took what it should not have
+        fields = {}
     return {
         "task": about.task,
         "content_type": about.content_type or JSON,
         "timeout": None if about.timeout < 0 else about.timeout,
         "group": about.group or None,
-        "fields": fields_of(about.fields),
+        "fields": fields,
         "tags": about.tags,
         "headers": dict(about.headers),
     }

@@ -23,7 +23,7 @@ from oxmill.model.schedule import (
     Schedules,
     SchedulesPut,
 )
-from oxmill.store.admission import check_name, check_new_jobs
+from oxmill.store.admission import check_new_jobs, check_schedule
 from oxmill.store.plan import Plan, Steps, Together, ask, plan
 
 _kept: Final = msgspec.msgpack.Decoder(tuple[int, int, int, str, str, str]).decode
@@ -39,8 +39,7 @@ class RedisScheduling:
     def put_schedules(self, request: PutSchedules) -> Plan[SchedulesPut]:
         """Put, drop, pause and resume by name, all in one step."""
         for schedule in request.put:
-            check_name("schedule name", schedule.name, self._space.bounds.name_bytes)
-            check_new_jobs((schedule.job,), self._space.bounds, self._space.able)
+            check_schedule(schedule, self._space.bounds, self._space.able)
         return self._put_schedules(request)
 
     @plan("put_schedules")
@@ -77,7 +76,7 @@ class RedisScheduling:
         """Those of the schedules to be put that live elsewhere so far: their key has changed."""
         homes = {schedule.name: self._home(schedule) for schedule in request.put}
         replies = yield from self._space.everywhere(SCHEDULES)
-        known = [_info(packed) for reply in replies for packed in reply[2::2]]
+        known = [_info(packed) for reply in replies for packed in reply[1]]
         return {
             name: info
             for info in known
@@ -89,7 +88,7 @@ class RedisScheduling:
         """Schedules by name, or those that need a scheduler now."""
         replies = yield from self._space.everywhere(SCHEDULES)
         now = max(reply[0] for reply in replies)
-        items = [_info(packed) for reply in replies for packed in reply[2::2]]
+        items = [_info(packed) for reply in replies for packed in reply[1]]
         items.sort(key=lambda info: info.schedule.name)
         if request.due_only:
             items = [i for i in items if not i.paused and (i.next_at is None or i.next_at <= now)]

@@ -11,6 +11,7 @@ from oxmill.drivers.redis.record import STATES, error_text, pack, pack_id
 from oxmill.drivers.redis.script import SETTLE, Call
 from oxmill.drivers.redis.seeking import seek
 from oxmill.drivers.redis.space import Space
+from oxmill.drivers.redis.stepping import StepForms, short_step
 from oxmill.model.flow import FlowStep
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.store.admission import check_settlements, clip, storable
@@ -19,6 +20,7 @@ from oxmill.store.plan import Plan, Steps, plan
 
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
+_FORMS_KEPT: Final = 1_000
 _FREED: Final = 100
 """Added to the code of a settlement after which others of its queue may start."""
 
@@ -28,6 +30,7 @@ class RedisSettling:
 
     def __init__(self, space: Space) -> None:
         self._space = space
+        self._forms: StepForms = {}
 
     def settle(self, request: Settle) -> Plan[tuple[Settled, ...]]:
         """One answer per settlement, in order; each is judged by its token alone."""
@@ -43,15 +46,33 @@ class RedisSettling:
 
         def call(shard: int, places: Sequence[int]) -> Call:
             some = [items[place] for place in places]
-            plain = _plain(some)
-            bound = self._space.bounds.cleanup_jobs
-            args = (bound, *self._args(some)) if plain is None else (f"p{bound}", *plain)
-            return self._space.call(SETTLE, *args, shard=shard)
+            form, args = self._short(some) or ("", self._args(some))
+            bound = f"{form}{self._space.bounds.cleanup_jobs}"
+            return self._space.call(SETTLE, bound, *args, shard=shard)
 
         told = yield from seek(self._space, [item.id for item in items], call, _rulings)
         return tuple(
             _settled(item.id, answer or _GONE) for item, answer in zip(items, told, strict=True)
         )
+
+    def _short(self, items: Sequence[Settlement]) -> tuple[str, list[Any]] | None:
+        """Completions as the short way takes them; `None` if there is anything else."""
+        stepped = any(item.flow is not None for item in items)
+        if len(self._forms) > _FORMS_KEPT:
+            self._forms = {}
+        args: list[Any] = []
+        for item in items:
+            if item.outcome is not Outcome.COMPLETE or item.error is not None:
+                return None
+            result = item.result
+            marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
+            args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
+            if stepped:
+                step = short_step(item.flow, self._forms)
+                if step is None:
+                    return None
+                args += step
+        return "s" if stepped else "p", args
 
     def _args(self, items: Sequence[Settlement]) -> list[Any]:
         args: list[Any] = []
@@ -77,18 +98,6 @@ class RedisSettling:
             if item.flow is not None:
                 args += _step(item.flow)
         return args
-
-
-def _plain(items: Sequence[Settlement]) -> list[Any] | None:
-    """Completions as the short way takes them; `None` if there is anything else."""
-    args: list[Any] = []
-    for item in items:
-        if item.outcome is not Outcome.COMPLETE or item.error is not None or item.flow is not None:
-            return None
-        result = item.result
-        marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
-        args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
-    return args
 
 
 def _step(step: FlowStep) -> list[Any]:

@@ -49,10 +49,10 @@ class Space:
         steps = tuple(Command(s, ("SMEMBERS", self.key(s, name))) for s in range(self.shards))
         return (yield from ask(Together(steps)))
 
-    def root(self, field: str) -> Steps[tuple[Any, ...]]:
-        """One field of every shard's root."""
+    def root(self, *fields: str) -> Steps[tuple[Any, ...]]:
+        """These fields of every shard's root."""
         tags = (keys_of(self.namespace, shard)[0] for shard in range(self.shards))
-        steps = tuple(Command(shard, ("HGET", tag, field)) for shard, tag in enumerate(tags))
+        steps = tuple(Command(shard, ("HMGET", tag, *fields)) for shard, tag in enumerate(tags))
         return (yield from ask(Together(steps)))
 
     def key(self, shard: int, name: str) -> str:

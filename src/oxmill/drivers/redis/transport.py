@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary
 from redis.exceptions import AskError, MovedError, ResponseError
 
 from oxmill.drivers.redis.address import Address, Target
-from oxmill.drivers.redis.faults import ODD, not_storable, refused
+from oxmill.drivers.redis.faults import ODD, not_storable, partly_done, refused
 from oxmill.drivers.redis.lane import Lane
+from oxmill.drivers.redis.layout import Layout
 from oxmill.drivers.redis.link import Packer
 from oxmill.drivers.redis.loop_lane import LoopLane
 from oxmill.drivers.redis.places import places_for
@@ -33,10 +34,16 @@ class RedisTransport:
     """Performs plans from threads and from event loops, with a connection for each kind."""
 
     def __init__(
-        self, target: Target, keys: Sequence[Sequence[bytes]], *, replicas: int = 0
+        self,
+        target: Target,
+        keys: Sequence[Sequence[bytes]],
+        layout: Layout,
+        *,
+        replicas: int = 0,
     ) -> None:
         self._target = target
         self._packer = Packer(keys)
+        self._layout = layout
         self._replicas = replicas
         self._places = places_for(target, keys)
         self._alone = target.kind == "single" and not replicas
@@ -88,13 +95,19 @@ class RedisTransport:
     # --- blocking ----------------------------------------------------------------------------
 
     def _perform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._layout.headless and not self._greets_first(calls):
+            self._perform([self._layout.hello(0, writes=writes).call], writes=writes)
         if self._alone:
-            return self._checked(calls, self._lane(self._target.seeds[0]).ask(calls, writes=writes))
+            told = self._lane(self._target.seeds[0]).ask(calls, writes=writes)
+            return self._checked(calls, told, writes=writes)
         replies: list[Any] = [None] * len(calls)
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
-            for address, part in self._by_address(calls, left).items():
-                self._ask(address, calls, part, replies, writes=writes)
+            try:
+                for address, part in self._by_address(calls, left).items():
+                    self._ask(address, calls, part, replies, writes=writes)
+            except StoreError as fault:
+                raise self._truly(fault, calls, replies, writes=writes) from fault
             left = self._moved(calls, replies, left)
             if not left:
                 break
@@ -103,7 +116,7 @@ class RedisTransport:
             if not left:
                 break
             time.sleep(_PAUSE * attempt)
-        return self._checked(calls, replies)
+        return self._checked(calls, replies, writes=writes)
 
     def _by_address(
         self, calls: Sequence[Call | Command], left: Sequence[int]
@@ -136,8 +149,11 @@ class RedisTransport:
         lane = self._lanes.get(address)
         if lane is None:
             with self._guard:
-                lane = self._lanes.setdefault(address, Lane(self._target, address, self._packer))
+                lane = self._lanes.setdefault(address, self._new_lane(address))
         return lane
+
+    def _new_lane(self, address: Address) -> Lane:
+        return Lane(self._target, address, self._packer, self._layout)
 
     def _follow(
         self, calls: Sequence[Call | Command], replies: list[Any], left: list[int], *, writes: bool
@@ -146,7 +162,7 @@ class RedisTransport:
         for place in left:
             reply = replies[place]
             if isinstance(reply, AskError):
-                lane = Lane(self._target, (reply.host, reply.port), self._packer)
+                lane = self._new_lane((reply.host, reply.port))
                 try:
                     asking = Command(calls[place].shard, ("ASKING",))
                     got = lane.ask([asking, calls[place]], writes=writes)
@@ -157,9 +173,11 @@ class RedisTransport:
     # --- async -------------------------------------------------------------------------------
 
     async def _aperform(self, calls: Sequence[Call | Command], *, writes: bool) -> list[Any]:
+        if self._layout.headless and not self._greets_first(calls):
+            await self._aperform([self._layout.hello(0, writes=writes).call], writes=writes)
         if self._alone:
             lane = self._loop_lane(self._target.seeds[0])
-            return self._checked(calls, await lane.ask(calls, writes=writes))
+            return self._checked(calls, await lane.ask(calls, writes=writes), writes=writes)
         replies: list[Any] = [None] * len(calls)
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
@@ -167,12 +185,15 @@ class RedisTransport:
                 parts = await asyncio.to_thread(self._by_address, calls, left)
             else:
                 parts = self._by_address(calls, left)
-            await asyncio.gather(
+            asked = await asyncio.gather(
                 *(
                     self._aask(address, calls, part, replies, writes=writes)
                     for address, part in parts.items()
-                )
+                ),
+                return_exceptions=True,
             )
+            for fault in filter(None, asked):
+                raise self._truly(fault, calls, replies, writes=writes) from fault
             left = self._moved(calls, replies, left)
             if not left:
                 break
@@ -181,7 +202,7 @@ class RedisTransport:
             if not left:
                 break
             await asyncio.sleep(_PAUSE * attempt)
-        return self._checked(calls, replies)
+        return self._checked(calls, replies, writes=writes)
 
     async def _aask(
         self,
@@ -212,10 +233,14 @@ class RedisTransport:
                 lanes = self._loops[loop] = {}
             lane = lanes.get(address)
             if lane is None:
-                lane = lanes[address] = LoopLane(self._target, address, self._packer)
+                lane = lanes[address] = LoopLane(self._target, address, self._packer, self._layout)
             return lane
 
     # --- both --------------------------------------------------------------------------------
+
+    def _greets_first(self, calls: Sequence[Call | Command]) -> bool:
+        """Whether nothing is asked of other shards than the first, or only plain things are."""
+        return not any(call.shard for call in calls if isinstance(call, Call))
 
     def _with_wait(
         self, calls: Sequence[Call | Command], part: Sequence[int], *, writes: bool
@@ -254,11 +279,32 @@ class RedisTransport:
             moved.append(place)
         return moved
 
-    def _checked(self, calls: Sequence[Call | Command], replies: list[Any]) -> list[Any]:
+    def _checked(
+        self, calls: Sequence[Call | Command], replies: list[Any], *, writes: bool
+    ) -> list[Any]:
         for call, reply in zip(calls, replies, strict=True):
             if isinstance(reply, Exception) and (isinstance(call, Call) or not call.refusable):
-                raise refused(self._target.shown, reply)
+                fault = refused(self._target.shown, reply)
+                raise self._truly(fault, calls, replies, writes=writes)
         return replies
+
+    def _truly(
+        self,
+        fault: BaseException,
+        calls: Sequence[Call | Command],
+        replies: Sequence[Any],
+        *,
+        writes: bool,
+    ) -> BaseException:
+        """A fault of one shard, where others have done their part: no longer one of all or nothing."""
+        done = [
+            call.shard
+            for call, reply in zip(calls, replies, strict=True)
+            if isinstance(call, Call) and reply is not None and not isinstance(reply, Exception)
+        ]
+        if not writes or not done or not isinstance(fault, StoreError):
+            return fault
+        return partly_done(self._target.shown, fault, len(done), len(calls))
 
 
 def _advance(steps: Steps[Any], reply: Any) -> tuple[Step[Any] | None, Any]:

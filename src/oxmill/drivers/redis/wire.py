@@ -1,8 +1,8 @@
 """One connection of an event loop: questions go out at once, answers are handed out in order.
 
 What the client library does per command is too slow for a queue that asks thousands of times a
-second, so only the parser is its own. Whatever is asked within one pass of the loop leaves in one
-write.
+second, so only the parser is its own. Whatever is asked within one pass of the loop while an answer is
+awaited leaves in one write.
 """
 
 from __future__ import annotations
@@ -95,15 +95,19 @@ class Wire(asyncio.Protocol):
             raise AuthenticationError(str(reply)) if words[0] == "AUTH" else reply
 
     def ask(self, commands: list[bytes]) -> Question:
-        """Send these commands with the rest of this pass of the loop."""
+        """Send these commands: at once if nobody waits for an answer, else with the rest of this pass
+        of the loop."""
         question = Question(len(commands), self._loop.create_future(), self._loop.time())
         if self.broken is not None:
             question.answer.set_exception(self.broken)
             return question
-        if not self._outgoing:
+        alone = not (self._asked or self._outgoing)
+        if not (alone or self._outgoing):
             self._loop.call_soon(self._send)
         self._outgoing += commands
         self._unsent.append(question)
+        if alone:
+            self._send()
         return question
 
     def _send(self) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from oxmill.drivers.sql.lanes import Newcomer, newcomers
 from oxmill.drivers.sql.rows import extras_in, extras_of, labels
-from oxmill.model.job import Enqueued, NewJob, Verdict
+from oxmill.model.job import JSON, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 
@@ -42,16 +42,13 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     labelled = False
     grouped: list[Newcomer] = []
     for seq, job in enumerate(jobs, first):
-        due_at = now + job.delay if job.run_at is None else job.run_at
-        state = _SCHEDULED if due_at > now else _WAITING
-        expires_at = None if job.expires_in is None else now + job.expires_in
-        content = content_of(job, state, due_at, expires_at)
-        labelled = labelled or content[-2] is not None
+        row, state = _arrival(job, seq, now)
+        rows.append(row)
+        labelled = labelled or row[-2] is not None
         if job.group is not None and state is _WAITING:
             grouped.append((job.group, job.queue, job.priority, seq))
-        rows.append((seq, job.id, seq, now, None, *content))
         answers.append(Enqueued(id=job.id, verdict=_CREATED, state=state))
-        key = (job.queue, _PLAIN[state])
+        key = (job.queue, row[7])
         count = counts.get(key)
         if count is None:
             counts[key] = [1, 0]
@@ -59,6 +56,40 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
             count[0] += 1
     lanes = newcomers(grouped) if grouped else []
     return Arrivals(rows, tuple(answers), counts, labelled, lanes)
+
+
+def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
+    """The parameters of `insert_job` for a job without a unique key, and its state. Every enqueue
+    comes through here, so what `row_of` does is written out."""
+    due_at = now + job.delay if job.run_at is None else job.run_at
+    state = _SCHEDULED if due_at > now else _WAITING
+    plain = (
+        job.content_type == JSON
+        and job.timeout is None
+        and job.flow is None
+        and not (job.headers or job.fields or job.tags)
+    )
+    row = (
+        seq,
+        job.id,
+        seq,
+        now,
+        None,
+        job.queue,
+        job.task,
+        _PLAIN[state],
+        job.priority,
+        due_at,
+        None if job.expires_in is None else now + job.expires_in,
+        job.max_attempts,
+        job.crash_limit,
+        job.keep,
+        None,
+        job.group,
+        None if plain else extras_of(job),
+        job.payload,
+    )
+    return row, state
 
 
 def due_of(job: NewJob, now: Micros) -> Micros:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
 
-from oxmill.drivers.sql.flow_reading import in_flows, leased_in_flows
+from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.flow_rows import Ripple
 from oxmill.drivers.sql.gating import GatedClaim
 from oxmill.drivers.sql.granting import grant
 from oxmill.drivers.sql.naming import through_gates
 from oxmill.drivers.sql.resuming import room_for
 from oxmill.drivers.sql.rippling import spread
-from oxmill.drivers.sql.rows import Standing, json_text, leased, standings
-from oxmill.drivers.sql.steps import NOW, Enter, Guard, Many, Rows, Statement, operation
+from oxmill.drivers.sql.rows import Standing, json_text, standings
+from oxmill.drivers.sql.steps import NOW, Guard, Many, Rows, Statement, abreast, operation
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
 from oxmill.drivers.sql.web import Web
@@ -49,15 +49,15 @@ class SqlClaiming:
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
         yield from grant(rows, request, now)
-        return (yield from in_flows(_claimed(request, opened, now, rows, [])))
+        return (yield from _claimed(request, opened, now, rows, []))
 
     def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
         """A claim on queues of which at least one may be gated."""
         opened = [each for each in ahead if not each.closed]
-        yield from ask(Enter([each.queue for each in opened if each.gated]))
         names = [each.queue for each in opened]
-        rows, moments = yield from GatedClaim(request, names, now, self._bounds).grant()
-        return (yield from in_flows(_claimed(request, opened, now, rows, moments)))
+        gated = [each.queue for each in opened if each.gated]
+        rows, moments = yield from GatedClaim(request, names, gated, now, self._bounds).grant()
+        return (yield from _claimed(request, opened, now, rows, moments))
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -87,7 +87,7 @@ class SqlClaiming:
         if any(job.queue in gated for job in chosen):
             rows = yield from through_gates(rows, chosen, now)
         yield from grant(rows, request, now)
-        jobs = yield from leased_in_flows(leased(rows, request.nonce))
+        jobs = yield from leased_in_flows(rows, request.nonce)
         return Claimed(jobs=jobs, now=now, until=now + request.lease)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
@@ -103,17 +103,23 @@ class SqlClaiming:
 
     def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
         """The same; nobody else decides by the gates that these queues may have."""
-        ahead = yield from look_ahead(queues, now)
+        return (yield from self._holding((), queues, now))
+
+    def _holding(self, held: Sequence[str], queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+        """The same, where some gates are held in any case: if there are no others, one look does."""
+        if held:
+            ahead = yield from _guarded(held, queues, now)
+        else:
+            ahead = yield from look_ahead(queues, now)
         gated = [each.queue for each in ahead if each.gated and not each.closed]
-        if gated:
-            yield from ask(Guard(gated))
-        return (yield from self._tended(queues, now, None if gated else ahead))
+        if not set(gated).issubset(held):
+            ahead = yield from _guarded(gated, queues, now)
+        return (yield from self._tended(queues, now, ahead))
 
     def _tended(
-        self, queues: list[str], now: Micros, ahead: list[Horizon] | None = None
+        self, queues: list[str], now: Micros, horizons: list[Horizon]
     ) -> Steps[list[Horizon]]:
         """What comes next in these queues, once everything due there is seen to."""
-        horizons = ahead if ahead is not None else (yield from look_ahead(queues, now))
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
             return horizons
@@ -131,6 +137,13 @@ class SqlClaiming:
                 f"a lease of {lease / 1e6:g} s is out of range; use more than 0 seconds and at "
                 f"most a day, and renew it"
             )
+
+
+def _guarded(held: Sequence[str], queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    """What comes next in these queues, once the gates of some are guarded."""
+    _, ahead = yield from abreast(ask(Guard(held)), look_ahead(queues, now))
+    found: list[Horizon] = ahead
+    return found
 
 
 def _line(queues: list[str], now: Micros, limit: int) -> Steps[Rows]:
@@ -168,11 +181,11 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
 
 def _claimed(
     request: Claim, opened: list[Horizon], now: Micros, rows: Rows, gates: list[Micros]
-) -> Claimed:
+) -> Steps[Claimed]:
     until = now + request.lease
     full = len(rows) == request.limit
     return Claimed(
-        jobs=leased(rows, request.nonce),
+        jobs=(yield from leased_in_flows(rows, request.nonce)),
         now=now,
         until=until,
         next_due=None if full else _next_due(opened, rows, until, gates),

@@ -14,6 +14,7 @@ from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.model.value import Micros
+from oxmill.store.admission import check_new_jobs
 from oxmill.store.capabilities import Capability
 from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask
@@ -29,11 +30,14 @@ class SqlEnqueueing:
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none."""
         jobs = request.jobs
-        check_enqueue(request, self._bounds, self._able)
         if concerns_flows(request):
+            check_enqueue(request, self._bounds, self._able)
             bound = self._bounds.cleanup_jobs
             return Plan("enqueue", request, Start(take_in_flow, bound, request))
-        return Plan("enqueue", request, Start(_take_in, None, jobs, _shortcut(jobs)))
+        check_new_jobs(jobs, self._bounds, self._able)
+        alone = len(jobs) == 1 and jobs[0].unique is None
+        fresh = Fresh(jobs) if alone else _shortcut(jobs)
+        return Plan("enqueue", request, Start(_take_in, None, jobs, fresh))
 
 
 def _shortcut(jobs: Sequence[NewJob]) -> Fresh | None:

@@ -14,8 +14,10 @@ from oxmill.drivers.sql.stepping import publish
 from oxmill.drivers.sql.steps import NOW, Many, Statement
 from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
+from oxmill.model.fields import pairs_of
 from oxmill.model.flow import NewFlow
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.news import NO_NEWS
 from oxmill.model.state import LIVE, State
 from oxmill.store.plan import Steps, ask
 
@@ -101,7 +103,7 @@ def _store(web: Web, request: Enqueue, flow: NewFlow, verdicts: Sequence[Verdict
 
 def field_rows(flow: NewFlow) -> list[tuple[str, str, str]]:
     """The parameters of `add_flow_fields`: values as JSON, which tells 1 from "1"."""
-    return [(name, _json(value), flow.id) for name, value in flow.fields.items()]
+    return [(name, _json(value), flow.id) for name, value in pairs_of(flow.fields)]
 
 
 def _json(value: str | int) -> str:
@@ -152,6 +154,7 @@ def _answers(web: Web, request: Enqueue, verdicts: Sequence[Verdict]) -> tuple[E
             verdict=verdict,
             state=web.jobs[job.id].state,
             gained=gained if nth == last else (),
+            news=web.told if nth == last else NO_NEWS,
         )
         for nth, (job, verdict) in enumerate(zip(request.jobs, verdicts, strict=True))
     )

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from oxmill.drivers.sql.flow_rows import Node, names_in, nodes
-from oxmill.drivers.sql.rows import json_text
-from oxmill.drivers.sql.steps import NOW, Statement
+from oxmill.drivers.sql.rows import (
+    ATTEMPT_OF_LEASE,
+    EXTRAS_OF_LEASE,
+    ID_OF_LEASE,
+    Extras,
+    extras_in,
+    json_text,
+    leased,
+)
+from oxmill.drivers.sql.steps import NOW, Rows, Statement
 from oxmill.model.bounds import Bounds
-from oxmill.model.claim import Claimed
+from oxmill.model.fields import Fields
 from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
 from oxmill.model.job import Job, LeasedJob
 from oxmill.model.state import State
@@ -22,39 +30,43 @@ from oxmill.store.plan import Steps, ask
 _BEGINNING = 2**62
 
 
-def leased_in_flows(jobs: tuple[LeasedJob, ...]) -> Steps[tuple[LeasedJob, ...]]:
-    """Leases of jobs of flows with what they read and what was joined; others as they are."""
-    if not any(job.flow is not None for job in jobs):
-        return jobs
-    found = yield from _nodes([job.id for job in jobs if job.flow is not None])
+def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
+    """Rows read just before they were granted, as their holder gets them: jobs of flows with what
+    they read and what was joined."""
+    flows = {
+        row[ID_OF_LEASE]: extras
+        for row in rows
+        if row[EXTRAS_OF_LEASE] is not None
+        and (extras := extras_in(row[EXTRAS_OF_LEASE])).flow is not None
+    }
+    if not flows:
+        return tuple([leased(row, nonce) for row in rows])
+    found = yield from _nodes([row[ID_OF_LEASE] for row in rows if _goes_on(row, flows)])
     joined = yield from _joined(found.values())
-    reading = {node.flow for node in found.values() if node.reads is not None}
-    states = yield from _states(reading)
+    reads = {job_id: extras.reads for job_id, extras in flows.items()}
+    reads |= {node.id: node.reads_names for node in found.values()}
+    states = yield from _fields(
+        [(flows[i].flow or "", names) for i, names in reads.items() if names]
+    )
     told: list[LeasedJob] = []
-    for job in jobs:
-        node = found.get(job.id)
-        if node is None:
-            told.append(job)
-            continue
-        state = states[node.flow]
-        reads = None if node.reads is None else names_in(node.reads)
-        told.append(
-            msgspec.structs.replace(
-                job,
-                resume=node.resume,
-                joined=joined[node.job],
-                flow_state=None
-                if reads is None
-                else {name: state[name] for name in reads if name in state},
-            )
-        )
+    for row in rows:
+        job_id = row[ID_OF_LEASE]
+        more: dict[str, Any] = {}
+        names = reads.get(job_id)
+        if names is not None:
+            state = states[flows[job_id].flow or ""]
+            more["flow_state"] = {name: state[name] for name in names if name in state}
+        node = found.get(job_id)
+        if node is not None and node.resume is not None:
+            more |= {"resume": node.resume, "joined": joined[node.job]}
+        told.append(leased(row, nonce, **more))
     return tuple(told)
 
 
-def in_flows(claimed: Claimed) -> Steps[Claimed]:
-    """A claim's answer, with what leases of jobs of flows come with."""
-    jobs = yield from leased_in_flows(claimed.jobs)
-    return claimed if jobs is claimed.jobs else msgspec.structs.replace(claimed, jobs=jobs)
+def _goes_on(row: Sequence[Any], flows: Mapping[str, Extras]) -> bool:
+    """Whether more may be to be told of a job than what it was stored with."""
+    extras = flows.get(row[ID_OF_LEASE])
+    return extras is not None and (row[ATTEMPT_OF_LEASE] > 0 or extras.reads is None)
 
 
 def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]:
@@ -77,6 +89,8 @@ def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]
 
 
 def _nodes(ids: Sequence[str]) -> Steps[dict[str, Node]]:
+    if not ids:
+        return {}
     rows = yield from ask(Statement("nodes_by_id", {"ids": json_text(dict.fromkeys(ids))}))
     return {node.id: node for node in nodes(rows)}
 
@@ -92,6 +106,20 @@ def _joined(found: Iterable[Node]) -> Steps[defaultdict[int, tuple[str, ...]]]:
     return children
 
 
+def _fields(
+    wanted: Sequence[tuple[str, tuple[str, ...]]],
+) -> Steps[defaultdict[str, dict[str, bytes]]]:
+    """At least these fields of these flows' states, as far as they are there."""
+    states: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    if wanted:
+        flows = {flow for flow, _ in wanted}
+        names = {name for each in {names for _, names in wanted} for name in each}
+        asked = {"ids": json_text(sorted(flows)), "names": json_text(sorted(names))}
+        for flow, name, value in (yield from ask(Statement("state_fields", asked, alone=True))):
+            states[flow][name] = value
+    return states
+
+
 def _states(flows: Iterable[str]) -> Steps[defaultdict[str, dict[str, bytes]]]:
     states: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
     names = sorted(flows)
@@ -100,6 +128,9 @@ def _states(flows: Iterable[str]) -> Steps[defaultdict[str, dict[str, bytes]]]:
         for flow, name, value in rows:
             states[flow][name] = value
     return states
+
+
+_fields_in: Final = msgspec.json.Decoder(Fields).decode
 
 
 def list_flows(bounds: Bounds, request: ListFlows) -> Steps[Flows]:
@@ -140,6 +171,6 @@ def _info(row: Sequence[Any], state: dict[str, bytes], counts: dict[State, int])
         started_at=started_at,
         ended_at=ended_at,
         state=state,
-        fields=msgspec.json.decode(fields),
+        fields=_fields_in(fields),
         counts=counts,
     )

@@ -70,6 +70,11 @@ class Node:
     deadline_at: Micros | None = None
     resume: str | None = None
 
+    @property
+    def reads_names(self) -> tuple[str, ...] | None:
+        """The fields of the state that it reads; `None` if it is not told of the state."""
+        return None if self.reads is None else names_in(self.reads)
+
     def written(self) -> tuple[Any, ...]:
         """The parameters of `put_node`."""
         return tuple([getattr(self, name) for name in _COLUMNS])

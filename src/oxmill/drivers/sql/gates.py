@@ -18,7 +18,8 @@ from oxmill.drivers.sql.meters import (
 )
 from oxmill.drivers.sql.rows import extras_in, json_text
 from oxmill.drivers.sql.rulebook import rule_of
-from oxmill.drivers.sql.steps import Statement
+from oxmill.drivers.sql.steps import Statement, abreast
+from oxmill.model import fields
 from oxmill.model.rule import Rule, RuleKey, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.value import Micros
@@ -138,10 +139,10 @@ class Book:
     """The gates that claims on some queues come to."""
 
     now: Micros
-    settings: Mapping[str, QueueSettings]
-    judges_jobs: bool
+    settings: Mapping[str, QueueSettings] = field(default_factory=dict)
+    judges_jobs: bool = False
     """Whether any rule is about tasks or fields."""
-    judges_groups: bool
+    judges_groups: bool = False
     """Whether any is about groups."""
     meters: Meters = field(default_factory=Meters)
     _rules: dict[RuleKey, Rule] = field(default_factory=dict)
@@ -223,18 +224,20 @@ class Book:
 
 def open_book(queues: list[str], now: Micros, *, locks: bool = True) -> Steps[Book]:
     """What claims on these queues must know before they come to any lane."""
-    settings = yield from load_settings(set(queues))
-    ((jobs, groups),) = yield from ask(Statement("rules_scoped", {"now": now}))
-    book = Book(now, settings, bool(jobs), bool(groups), Meters(locks))
-    yield from book.meters.load(queue_key(queue) for queue in queues)
-    yield from book.look_up((Scope.QUEUE.value, queue) for queue in queues)
+    book = Book(now, meters=Meters(locks))
+    book.settings, ((jobs, groups),), _, _ = yield from abreast(
+        load_settings(set(queues)),
+        ask(Statement("rules_scoped", {"now": now})),
+        book.meters.load(queue_key(queue) for queue in queues),
+        book.look_up((Scope.QUEUE.value, queue) for queue in queues),
+    )
+    book.judges_jobs, book.judges_groups = bool(jobs), bool(groups)
     return book
 
 
 def targets_of(task: str, extras: str | None) -> list[Target]:
     """What rules on jobs may name about this one, in the order in which they are looked at."""
-    fields = sorted(extras_in(extras).fields.items())
-    named = [(Scope.FIELD.value, f"{name}={value}") for name, value in fields]
+    named = [(Scope.FIELD.value, target) for target in fields.targets_of(extras_in(extras).fields)]
     return [(Scope.TASK.value, task), *named]
 
 

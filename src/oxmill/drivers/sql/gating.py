@@ -14,7 +14,7 @@ from oxmill.drivers.sql.granting import grant
 from oxmill.drivers.sql.lanes import NO_GROUP, LaneBook, LaneKey
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.serving import Errand, GatedQueue, Line, Next, PlainQueue, serve
-from oxmill.drivers.sql.steps import Rows, Statement
+from oxmill.drivers.sql.steps import Enter, Rows, Statement, abreast
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim
 from oxmill.model.value import Micros
@@ -24,20 +24,26 @@ from oxmill.store.plan import Steps, ask
 class GatedClaim:
     """One claim under way."""
 
-    def __init__(self, request: Claim, queues: list[str], now: Micros, bounds: Bounds) -> None:
+    def __init__(
+        self, request: Claim, queues: list[str], gated: list[str], now: Micros, bounds: Bounds
+    ) -> None:
         self._request = request
         self._queues = queues
+        self._gated = gated
+        """Those of the queues that may be gated."""
         self._now = now
         self._bound = bounds.cleanup_jobs
 
     def grant(self) -> Steps[tuple[Rows, list[Micros]]]:
         """The jobs that go out, and when gates open that keep others back."""
-        book = yield from open_book(self._queues, self._now)
+        _, book, ahead = yield from abreast(
+            ask(Enter(self._gated)), open_book(self._queues, self._now), _ahead(self._queues)
+        )
         asides = Asides(book)
         errand = Errand(book, LaneBook(), self._request.limit, self._bound, self._bound)
-        lines = yield from self._lines(book, asides, errand)
+        lines = yield from self._lines(book, ahead, asides, errand)
         chosen = yield from serve(lines, errand)
-        rows = yield from self._leases(chosen, errand.lanes)
+        rows, _ = yield from abreast(self._leases(chosen, errand.lanes), errand.lanes.draw())
         yield from grant(rows, self._request, self._now)
         yield from asides.write(errand.asides, errand.queues)
         yield from errand.lanes.write()
@@ -47,9 +53,8 @@ class GatedClaim:
         moments = yield from self._moments(lines)
         return rows, [*moments, self._now] if errand.cut else moments
 
-    def _lines(self, book: Book, asides: Asides, errand: Errand) -> Steps[list[Line]]:
+    def _lines(self, book: Book, ahead: Rows, asides: Asides, errand: Errand) -> Steps[list[Line]]:
         """The queues, with everything in its lane that may stand there now."""
-        ahead = yield from _ahead(self._queues)
         grouped: set[str] = set()
         for queue, has_groups, parked_at, aside_at in ahead:
             asked = {"queue": queue, "now": self._now, "most": self._bound}
@@ -62,18 +67,14 @@ class GatedClaim:
                 grouped.add(queue)
         gated = [queue for queue in self._queues if queue in grouped or book.gated(queue)]
         limited = [queue for queue in gated if book.of(queue).concurrency is not None]
-        running: dict[str, int] = {}
-        if limited:
-            asked = {"queues": json_text(limited)}
-            running = dict((yield from ask(Statement("running_of_queues", asked))))
-        lines: list[Line] = []
-        for queue in self._queues:
-            if queue not in gated:
-                lines.append(PlainQueue(queue, errand))
-                continue
-            yield from ask(Statement("plain_lanes", {"queue": queue}))
-            lines.append(GatedQueue(queue, errand, book.of_queue(queue, running.get(queue, 0))))
-        return lines
+        plain = [ask(Statement("plain_lanes", {"queue": queue})) for queue in gated]
+        *_, running = yield from abreast(*plain, _running(limited))
+        return [
+            GatedQueue(queue, errand, book.of_queue(queue, running.get(queue, 0)))
+            if queue in gated
+            else PlainQueue(queue, errand)
+            for queue in self._queues
+        ]
 
     def _leases(self, chosen: Sequence[Next], lanes: LaneBook) -> Steps[Rows]:
         """The jobs chosen, as far as nobody was faster to change them. Their lanes stay."""
@@ -105,6 +106,12 @@ class GatedClaim:
 def _stands_in(row: Sequence[Any], lane: LaneKey) -> bool:
     """Whether a job is where it was when it was chosen."""
     return LaneKey(row[11] or NO_GROUP, row[2], row[6]) == lane
+
+
+def _running(queues: Sequence[str]) -> Steps[dict[str, int]]:
+    if not queues:
+        return {}
+    return dict((yield from ask(Statement("running_of_queues", {"queues": json_text(queues)}))))
 
 
 def _ahead(queues: Sequence[str]) -> Steps[Rows]:

@@ -81,6 +81,7 @@ class SqlHousekeeping:
             more=len(lapsed) > limit or len(late) > limit or done.due == limit or overdue,
             queues=tuple(sorted({*done.gained, *web.gained, *opened})),
             ended=tuple(done.ended),
+            news=web.told,
         )
 
     @operation("prune")

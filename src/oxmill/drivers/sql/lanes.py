@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from oxmill.drivers.sql.gates import Gates
 from oxmill.drivers.sql.rows import json_text
-from oxmill.drivers.sql.steps import Draw, Many, Statement
+from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement, abreast
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
@@ -71,6 +71,7 @@ class LaneBook:
     def __init__(self) -> None:
         self._touched: dict[LaneKey, Lane] = {}
         self._turns = 0
+        self._numbers: list[int] = []
 
     def serve(self, lane: Lane, weight: int) -> Head:
         """The first job of a lane goes out; after a whole turn the lane goes behind all others."""
@@ -102,14 +103,21 @@ class LaneBook:
     def _touch(self, lane: Lane) -> None:
         self._touched[lane.key] = lane
 
+    def draw(self) -> Steps[None]:
+        """Draw a number for each lane that stays and has ended a turn, unless there is one."""
+        moved = sum(lane.turn > LATER and not lane.empty for lane in self._touched.values())
+        if moved > len(self._numbers):
+            more = yield from ask(Draw(moved - len(self._numbers)))
+            self._numbers = [*self._numbers, *more]
+
     def write(self) -> Steps[None]:
         """Write down what has become of the lanes; new turns are numbered in the order of serving."""
         gone = [lane.key for lane in self._touched.values() if lane.empty]
         kept = [lane for lane in self._touched.values() if not lane.empty]
         moved = sorted((lane for lane in kept if lane.turn > LATER), key=lambda lane: lane.turn)
-        if moved:
-            for lane, number in zip(moved, (yield from ask(Draw(len(moved)))), strict=True):
-                lane.turn = number
+        yield from self.draw()
+        for lane, number in zip(moved, self._numbers, strict=True):
+            lane.turn = number
         if gone:
             yield from ask(Many("drop_lanes", gone))
         if kept:
@@ -138,14 +146,13 @@ def read_heads(lanes: Sequence[Lane], now: Micros, most: int) -> Steps[None]:
     """The next jobs of these lanes, all of one queue, at most so many of each."""
     by_key = {lane.key: lane for lane in lanes}
     found: dict[LaneKey, int] = dict.fromkeys(by_key, 0)
-    for name, grouped in (("lane_heads", True), ("plain_heads", False)):
-        some = [lane for lane in lanes if (lane.key.group != NO_GROUP) is grouped]
-        if not some:
-            continue
-        wanted = [(lane.key.group, lane.key.priority, lane.read_to) for lane in some]
-        queue = some[0].key.queue
-        asked = {"queue": queue, "lanes": json_text(wanted), "now": now, "most": most}
-        rows: list[tuple[Any, ...]] = yield from ask(Statement(name, asked))
+    queue = lanes[0].key.queue
+    asked = {"queue": queue, "now": now, "most": most}
+    several = yield from abreast(
+        _heads("lane_heads", [lane for lane in lanes if lane.key.group != NO_GROUP], asked),
+        _heads("plain_heads", [lane for lane in lanes if lane.key.group == NO_GROUP], asked),
+    )
+    for rows in several:
         for group, priority, *head in sorted(rows, key=_by_place):
             key = LaneKey(group, queue, priority)
             by_key[key].heads.append(Head(*head))
@@ -154,6 +161,13 @@ def read_heads(lanes: Sequence[Lane], now: Micros, most: int) -> Steps[None]:
         lane.whole = found[key] < most
         if lane.heads:
             lane.read_to = lane.heads[-1].place
+
+
+def _heads(name: str, lanes: Sequence[Lane], asked: dict[str, Any]) -> Steps[Rows]:
+    if not lanes:
+        return []
+    wanted = [(lane.key.group, lane.key.priority, lane.read_to) for lane in lanes]
+    return (yield from ask(Statement(name, asked | {"lanes": json_text(wanted)})))
 
 
 def _by_place(row: tuple[Any, ...]) -> int:

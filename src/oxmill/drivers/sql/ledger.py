@@ -30,6 +30,8 @@ class Ledger:
     """The flows that an operation changes."""
 
     _accounts: dict[str, _Account] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    """Flows that ended, once it is written."""
 
     def enter(self, flow: str, n: int = 1) -> None:
         """So many more live jobs."""
@@ -42,6 +44,10 @@ class Ledger:
     def leave(self, flow: str) -> None:
         """One live job less."""
         self._accounts.setdefault(flow, _Account()).delta -= 1
+
+    def go_on(self, flow: str, n: int) -> None:
+        """A flow that has a live job goes on with so many more, or less."""
+        self._accounts.setdefault(flow, _Account()).delta += n
 
     def publish(self, flow: str, n: int) -> None:
         """A stage with so many live jobs is part of the flow from now on."""
@@ -72,10 +78,11 @@ class Ledger:
             yield from ask(Statement("reopen_flows", {"ids": json_text(opened)}))
         maybe = [flow for flow, each in touched if each.delta <= 0]
         if maybe:
-            yield from _end(maybe, now)
+            self.ended += yield from _end(maybe, now)
 
 
-def _end(flows: list[str], now: Micros) -> Steps[None]:
+def _end(flows: list[str], now: Micros) -> Steps[list[str]]:
+    """Those without live jobs end; gives them."""
     rows = yield from ask(Statement("ending_flows", {"ids": json_text(flows)}))
     ended = []
     for flow, keep, failed in rows:
@@ -84,3 +91,4 @@ def _end(flows: list[str], now: Micros) -> Steps[None]:
         ended.append((now, until, int(bool(failed)), flow))
     if ended:
         yield from ask(Many("end_flow", ended))
+    return [flow for *_, flow in ended]

@@ -181,6 +181,7 @@ def _shed(web: Web, queue: Queue, budget: int) -> Steps[int]:
             job.cancel_requested, job.reason = 1, Reason.SIBLING
             asked_to_stop.append(job.seq)
     if asked_to_stop:
+        web.asked = True
         stop = {"seqs": json_text(asked_to_stop), "reason": str(Reason.SIBLING)}
         yield from ask(Statement("ask_to_stop", stop))
     if len(rows) > budget:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from oxmill.model.fields import FieldValue, pairs_of
 from oxmill.model.job import JSON, Attempt, Job, LeasedJob, NewJob
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
@@ -29,16 +30,22 @@ class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
     content_type: str = JSON
     timeout: Micros | None = None
     headers: Mapping[str, str] = {}
-    fields: Mapping[str, str | int] = {}
+    fields: Mapping[str, FieldValue] = {}
     tags: tuple[str, ...] = ()
     until: Until = Until.FINISHED
     within: Micros | None = None
     flow: str | None = None
     parent: str | None = None
+    fault: str | None = None
+    """What could not be read of it. Nothing writes it but a change of what was read so."""
+    reads: tuple[str, ...] | None = None
+    """So that a first lease can be told without a look at the job's part in its flow. `None` also for
+    jobs that were stored when it was not written here."""
 
 
 _PLAIN: Final = Extras()
 _encode: Final = msgspec.json.Encoder().encode
+_extras_of: Final = msgspec.json.Decoder(Extras).decode
 _failure_of: Final = msgspec.json.Decoder(Failure).decode
 
 
@@ -63,13 +70,35 @@ def extras_of(job: NewJob) -> str | None:
         within=None if unique is None else unique.within,
         flow=job.flow,
         parent=job.parent,
+        reads=job.reads,
     )
     return None if extras == _PLAIN else _encode(extras).decode()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1_024)
 def _parsed(text: str) -> Extras:
-    return msgspec.json.decode(text, type=Extras)
+    try:
+        return _extras_of(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        return _salvaged(text, error)
+
+
+def _salvaged(text: str, error: Exception) -> Extras:
+    """What can be read of it. One job's damage must not be that of the claim, the settlement or the
+    list that it is part of."""
+    try:
+        parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        parts = {}
+    whole: dict[str, Any] = {}
+    for name, part in parts.items():
+        try:
+            read = msgspec.json.decode(b'{"%b":%b}' % (name.encode(), part), type=Extras)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            continue
+        whole |= {name: getattr(read, name, None)} if name in Extras.__struct_fields__ else {}
+    whole["fault"] = str(error)
+    return Extras(**whole)
 
 
 def extras_in(text: str | None) -> Extras:
@@ -79,9 +108,7 @@ def extras_in(text: str | None) -> Extras:
 
 def labels(extras: Extras, seq: int) -> list[tuple[str, str | int, int]]:
     """The rows by which a job is found: its fields, and its tags under the empty name."""
-    found: list[tuple[str, str | int, int]] = [
-        (name, value, seq) for name, value in extras.fields.items()
-    ]
+    found = [(name, value, seq) for name, value in pairs_of(extras.fields)]
     return found + [(TAG, tag, seq) for tag in extras.tags]
 
 
@@ -194,29 +221,14 @@ def standings(rows: Iterable[Sequence[Any]]) -> list[Standing]:
     return found
 
 
-def leased(rows: Iterable[Sequence[Any]], nonce: int) -> tuple[LeasedJob, ...]:
-    """Rows read just before they were granted, as their holder gets them."""
-    return tuple([_leased(row, nonce) for row in rows])
+ID_OF_LEASE, ATTEMPT_OF_LEASE, EXTRAS_OF_LEASE = 1, 5, 12
+"""Where these stand among the columns of a lease."""
 
 
-def _leased(row: Sequence[Any], nonce: int) -> LeasedJob:
-    (
-        _,
-        job_id,
-        queue,
-        task,
-        payload,
-        attempt,
-        priority,
-        failures,
-        crashes,
-        max_attempts,
-        enqueued_at,
-        group,
-        text,
-        progress,
-        unique_key,
-    ) = row
+def leased(row: Sequence[Any], nonce: int, **in_flow: Any) -> LeasedJob:
+    """A row read just before it was granted, as its holder gets it."""
+    _, job_id, queue, task, payload, attempt, priority, failures, *rest = row
+    crashes, max_attempts, enqueued_at, group, text, progress, unique_key = rest
     extras = extras_in(text)
     return LeasedJob(
         id=job_id,
@@ -237,6 +249,8 @@ def _leased(row: Sequence[Any], nonce: int) -> LeasedJob:
         parent=extras.parent,
         progress=progress,
         unique=unique_key,
+        fault=extras.fault,
+        **in_flow,
     )
 
 

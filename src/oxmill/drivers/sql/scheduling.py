@@ -23,7 +23,7 @@ from oxmill.model.schedule import (
     Schedules,
     SchedulesPut,
 )
-from oxmill.store.admission import check_name, check_new_jobs
+from oxmill.store.admission import check_new_jobs, check_schedule
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 
@@ -38,8 +38,7 @@ class SqlScheduling:
     def put_schedules(self, request: PutSchedules) -> Plan[SchedulesPut]:
         """Put, drop, pause and resume by name, all in one step."""
         for schedule in request.put:
-            check_name("schedule name", schedule.name, self._bounds.name_bytes)
-            check_new_jobs((schedule.job,), self._bounds, self._able)
+            check_schedule(schedule, self._bounds, self._able)
         return self._put_schedules(request)
 
     @operation("put_schedules")

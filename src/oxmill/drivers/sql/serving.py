@@ -12,7 +12,7 @@ from oxmill.drivers.sql.lanes import NO_GROUP, Head, Lane, LaneBook, LaneKey, re
 from oxmill.drivers.sql.limits import group_slots
 from oxmill.drivers.sql.meters import group_key
 from oxmill.drivers.sql.rows import json_text
-from oxmill.drivers.sql.steps import Statement
+from oxmill.drivers.sql.steps import Statement, abreast
 from oxmill.model.bounds import MAX_PRIORITY
 from oxmill.model.rule import Scope
 from oxmill.model.value import Micros
@@ -123,11 +123,12 @@ class Front:
 
     def finish(self) -> Steps[None]:
         """See whether lanes are empty that gave every job that was read of them."""
-        dry = [each for each in self._served.values() if not each.heads and not each.whole]
-        if not dry:
-            return
-        yield from read_heads(dry, self._errand.book.now, 1)
-        for lane in dry:
+        given = [each for each in self._served.values() if not each.heads and not each.empty]
+        # Of some it is known already: they were looked at again together with others.
+        unsure = [each for each in given if not each.whole]
+        if unsure:
+            yield from read_heads(unsure, self._errand.book.now, 1)
+        for lane in given:
             if not lane.heads:
                 self._errand.lanes.drop(lane)
 
@@ -209,15 +210,21 @@ class Front:
         new = [g for g in dict.fromkeys(groups) if g != NO_GROUP and (queue, g) not in known]
         if not new:
             return
-        running: dict[str, int] = {}
-        if group_slots(self._settings) is not None:
-            asked = {"queue": queue, "groups": json_text(new)}
-            running = dict((yield from ask(Statement("running_of_groups", asked))))
-        yield from book.meters.load(group_key(queue, group) for group in new)
-        if book.judges_groups:
-            yield from book.look_up((Scope.GROUP.value, group) for group in new)
+        ruled = new if book.judges_groups else []
+        running, _, _ = yield from abreast(
+            self._running(new),
+            book.meters.load(group_key(queue, group) for group in new),
+            book.look_up((Scope.GROUP.value, group) for group in ruled),
+        )
         for group in new:
             known[queue, group] = book.of_group(queue, group, running.get(group, 0))
+
+    def _running(self, groups: Sequence[str]) -> Steps[dict[str, int]]:
+        """How many jobs of these groups run, if that matters."""
+        if group_slots(self._settings) is None:
+            return {}
+        asked = {"queue": self._queue, "groups": json_text(groups)}
+        return dict((yield from ask(Statement("running_of_groups", asked))))
 
 
 class GatedQueue:

@@ -8,6 +8,7 @@ import msgspec
 
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.completing import complete
+from oxmill.drivers.sql.handing_over import hand_over
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.stepping import InFlows, Step
 from oxmill.drivers.sql.steps import NOW, Statement, operation
@@ -51,8 +52,25 @@ class SqlSettling:
         answers = yield from complete(items, now)
         rest = [item for item in items if item.id not in answers]
         if rest:
-            answers |= yield from self.judge_all(rest, now, flows)
+            answers |= yield from self.settle_rest(rest, flows, now)
         return [answers[item.id] for item in items]
+
+    def settle_rest(
+        self, items: list[Settlement], flows: InFlows, now: Micros
+    ) -> Steps[dict[str, Settled]]:
+        """Settle what is not a plain success: the usual steps of flows together, and all else the
+        long way."""
+        steps = [item for item in items if item.flow is not None]
+        others = [item for item in items if item.flow is None]
+        answers: dict[str, Settled] = {}
+        if others:
+            answers |= yield from self.judge_all(others, now, flows)
+        if steps:
+            handed_over = yield from hand_over(steps, now, flows)
+            if handed_over is None:
+                handed_over = yield from self.judge_all(steps, now, flows)
+            answers |= handed_over
+        return answers
 
     def judge_all(
         self, items: list[Settlement], now: Micros, flows: InFlows

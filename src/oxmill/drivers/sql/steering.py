@@ -107,7 +107,7 @@ class SqlSteering:
         _tell(changes, "cancel", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
         queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
-        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues)
+        return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues, news=web.told)
 
     @operation("redrive")
     def redrive(self, request: Redrive) -> Steps[Steered]:
@@ -138,7 +138,7 @@ class SqlSteering:
         yield from ripple(web, self._bounds.cleanup_jobs)
         waiting = [job.queue for job in driven if job.state is State.WAITING]
         queues = tuple(dict.fromkeys((*waiting, *sorted(web.gained))))
-        return Steered(ids=_ids(driven), more=more, queues=queues)
+        return Steered(ids=_ids(driven), more=more, queues=queues, news=web.told)
 
     def edit(self, request: Edit) -> Plan[Steered]:
         """Idle jobs change priority, queue or due time."""
@@ -169,7 +169,7 @@ class SqlSteering:
         _tell(changes, "purge", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
         queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
-        return Steered(ids=_ids(found), more=more, queues=queues)
+        return Steered(ids=_ids(found), more=more, queues=queues, news=web.told)
 
 
 def _touched(request: PutRules) -> list[RuleKey]:

@@ -16,6 +16,7 @@ from oxmill.drivers.sql.weaving import arm, begin, let_go
 from oxmill.drivers.sql.web import Web
 from oxmill.model.flow import FlowStep, NewFlow
 from oxmill.model.job import NewJob, Reason
+from oxmill.model.news import News
 from oxmill.model.settlement import Outcome, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.value import Micros
@@ -27,11 +28,23 @@ Step = tuple[Standing, Settlement, FlowStep]
 class InFlows:
     """What one batch of settlements does to flows: nothing, as long as nothing is gathered."""
 
-    __slots__ = ("_news", "_web")
+    __slots__ = ("_ended", "_gained", "_news", "_web")
 
     def __init__(self) -> None:
         self._web: Web | None = None
         self._news: list[Standing | Ripple] = []
+        self._gained: set[str] = set()
+        self._ended: list[str] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is known here that others must not change behind its back."""
+        return self._web is not None
+
+    def web(self, now: Micros) -> Web:
+        """The batch's view of flows."""
+        self._web = self._web or Web(now)
+        return self._web
 
     def gather(
         self, now: Micros, news: list[Standing | Ripple], steps: Sequence[Step]
@@ -40,21 +53,33 @@ class InFlows:
         if not news and not steps:
             return
         self._news += news
-        web = self._web = self._web or Web(now)
+        web = self.web(now)
         yield from web.know(job for job in news if isinstance(job, Standing))
         if steps:
             yield from _take_steps(web, steps)
             self._news += yield from web.write()
 
+    def handed_over(
+        self, gained: Iterable[str], ended: Iterable[str], ripples: Iterable[Ripple] = ()
+    ) -> None:
+        """Steps were taken the short way: these queues have gained jobs, these flows have ended, and
+        this is set off."""
+        self._gained.update(gained)
+        self._ended += ended
+        self._news += ripples
+
     def told(self, answers: list[Settled], bound: int) -> Steps[tuple[Settled, ...]]:
-        """The answers, once all that was set off is done; the last one says who gained by it."""
-        web = self._web
-        if web is None:
-            return tuple(answers)
-        yield from spread(web, self._news, bound)
-        if web.gained:
-            both = tuple(sorted({*answers[-1].gained, *web.gained}))
-            answers[-1] = msgspec.structs.replace(answers[-1], gained=both)
+        """The answers, once all that was set off is done; the last one says who gained by it and what
+        ended."""
+        web, gained, ended = self._web, self._gained, self._ended
+        news = News(ended=tuple(ended))
+        if web is not None:
+            yield from spread(web, self._news, bound)
+            gained |= web.gained
+            news = News(ended=(*ended, *web.told.ended), asked=web.told.asked)
+        if web is not None or gained or ended:
+            both = tuple(sorted({*answers[-1].gained, *gained}))
+            answers[-1] = msgspec.structs.replace(answers[-1], gained=both, news=news)
         return tuple(answers)
 
 

@@ -8,7 +8,10 @@ microseconds, `seq` is the number of arrival.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar, cast
+
+import msgspec
 
 from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
@@ -41,10 +44,11 @@ class Statement(Step[Rows]):
     """Run one statement; the reply is all its rows.
 
     `counts` if it reads the counts. `locks` if the operation decides by the jobs (`j`) or keys (`k`)
-    that it reads: nobody else may change them before the operation is done.
+    that it reads: nobody else may change them before the operation is done. `alone` if it only
+    reads, and may as well be run after the operation.
     """
 
-    __slots__ = ("counts", "locks", "name", "parameters")
+    __slots__ = ("alone", "counts", "locks", "name", "parameters")
 
     def __init__(
         self,
@@ -53,11 +57,13 @@ class Statement(Step[Rows]):
         *,
         counts: bool = False,
         locks: bool = False,
+        alone: bool = False,
     ) -> None:
         self.name = name
         self.parameters = parameters
         self.counts = counts
         self.locks = locks
+        self.alone = alone
 
 
 class Many(Step[int]):
@@ -90,14 +96,11 @@ class Enter(Step[None]):
         self.queues = queues
 
 
-class Fresh(Step[tuple[Enqueued, ...] | None]):
+class Fresh(msgspec.Struct, Step[tuple[Enqueued, ...] | None], frozen=True, gc=False):
     """Store new jobs of which none has a unique key: the usual case, by the shortest way the store
     has. If the id of any of them is taken nothing is stored, and the reply is `None`."""
 
-    __slots__ = ("jobs",)
-
-    def __init__(self, jobs: Sequence[NewJob]) -> None:
-        self.jobs = jobs
+    jobs: Sequence[NewJob]
 
 
 class Draw(Step[Sequence[int]]):
@@ -117,6 +120,16 @@ class Tallied(Step[None]):
 
     def __init__(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
         self.changes = changes
+
+
+class Wave(Step[tuple[Any, ...]]):
+    """Several steps of one operation, of which none needs the reply to another; the reply is theirs,
+    in order. They take effect in this order, in one round trip where the store can do that."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: Sequence[Step[Any]]) -> None:
+        self.steps = steps
 
 
 class Look(Step[T]):
@@ -141,23 +154,14 @@ class Whole(Step[T]):
         self.start = start
 
 
-class Start(Generic[T]):
+class Start(msgspec.Struct, Generic[T], frozen=True):
     """How an operation is started: undivided, or step by step by who performs nothing beside it."""
 
-    __slots__ = ("_method", "_owner", "_request", "shortcut")
-
-    def __init__(
-        self,
-        method: Callable[[Any, Any], Steps[T]],
-        owner: Any,
-        request: Any,
-        shortcut: Step[T | None] | None = None,
-    ) -> None:
-        self._method = method
-        self._owner = owner
-        self._request = request
-        self.shortcut = shortcut
-        """A step that may do it all: unless its reply is `None`, that is the answer."""
+    method: Callable[[Any, Any], Steps[T]]
+    owner: Any
+    request: Any
+    shortcut: Step[T | None] | None = None
+    """A step that may do it all: unless its reply is `None`, that is the answer."""
 
     def __call__(self) -> Steps[T]:
         """All of them as one step."""
@@ -165,7 +169,40 @@ class Start(Generic[T]):
 
     def steps(self) -> Steps[T]:
         """The steps one by one."""
-        return self._method(self._owner, self._request)
+        return self.method(self.owner, self.request)
+
+
+def abreast(*parts: Steps[Any]) -> Steps[tuple[Any, ...]]:
+    """Follow several parts of one operation side by side: the next step of each makes a wave. What
+    they give, in order. None may need what another does."""
+    answers: list[Any] = [None] * len(parts)
+    replies: dict[int, Any] = dict.fromkeys(range(len(parts)))
+    while True:
+        asked: dict[int, Step[Any]] = {}
+        for number, reply in replies.items():
+            try:
+                asked[number] = parts[number].send(reply)
+            except StopIteration as end:
+                answers[number] = end.value
+        if len(asked) > 1:
+            replies = yield from _wave(asked)
+        elif asked:
+            ((number, step),) = asked.items()
+            replies = {number: (yield step)}
+        else:
+            return tuple(answers)
+
+
+def _wave(asked: Mapping[int, Step[Any]]) -> Steps[dict[int, Any]]:
+    """Perform these steps as one wave, those of waves among them included."""
+    steps: list[Step[Any]] = []
+    for step in asked.values():
+        steps += step.steps if isinstance(step, Wave) else [step]
+    found = iter((yield Wave(steps)))
+    return {
+        number: tuple(islice(found, len(step.steps))) if isinstance(step, Wave) else next(found)
+        for number, step in asked.items()
+    }
 
 
 def operation(

@@ -20,6 +20,7 @@ from oxmill.drivers.sql.rows import Standing, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Overtaken, Statement
 from oxmill.drivers.sql.tally import Tally
 from oxmill.model.job import NewJob, Reason
+from oxmill.model.news import News
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
@@ -41,6 +42,8 @@ class Web:
         """Queues in which jobs began to wait because of flows."""
         self.ended: list[str] = []
         """Jobs of flows that ended."""
+        self.asked = False
+        """Whether a running job was asked to stop because of flows."""
         self.numbers: Iterator[int] = iter(())
         """Numbers of arrival and places, for what is made and lined up in one go: drawn beforehand,
         so that they are given out in the order in which things happen."""
@@ -172,6 +175,11 @@ class Web:
     def dirty(self) -> bool:
         """Whether something is gathered that was not written yet."""
         return bool(self._nodes or self._edges or self._stages)
+
+    @property
+    def told(self) -> News:
+        """What has happened because of flows, once all is written."""
+        return News(ended=(*self.ended, *self.ledger.ended), asked=self.asked)
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -117,13 +117,13 @@ class Plain:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def execute(self, text: str, parameters: Any = ()) -> sqlite3.Cursor:
-        """Run one statement. A cursor made in this way takes nothing over from the connection."""
-        return sqlite3.Cursor(self._connection).execute(text, parameters)
+    def cursor(self) -> sqlite3.Cursor:
+        """A cursor made in this way takes nothing over from the connection."""
+        return sqlite3.Cursor(self._connection)
 
-    def executemany(self, text: str, rows: Any) -> sqlite3.Cursor:
-        """Run one statement for each row."""
-        return sqlite3.Cursor(self._connection).executemany(text, rows)
+    def execute(self, text: str, parameters: Any = ()) -> sqlite3.Cursor:
+        """Run one statement."""
+        return self.cursor().execute(text, parameters)
 
 
 @contextmanager

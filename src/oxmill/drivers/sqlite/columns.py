@@ -16,7 +16,7 @@ _STEPS: Final = ("add_column", "fill_column", "index_column", "column_added", "c
 def add_columns(connection: sqlite3.Connection, columns: Sequence[ExtraColumn]) -> None:
     """Have these columns and their indexes, in the transaction that is open."""
     rows = connection.execute(statement_text("columns_of_jobs")).fetchall()
-    for column in missing(columns, {name: bool(ours) for name, ours in rows}):
+    for column in missing(columns, dict(rows)):
         for name in _STEPS:
             text = statement_text(name).replace("extra_type", column.type)
             connection.execute(text.replace(PLACEHOLDER, column.name))

@@ -76,7 +76,13 @@ class Committer:
         except sqlite3.Error as error:
             raise translated(error, self.path) from error
         try:
-            answer = self._finish(session, plan)
+            answer = session.perform(plan)
+            session.commit()
+        except BaseException as error:
+            told = self._undo(session, error)
+            if told is error:
+                raise
+            raise told from error
         finally:
             self.turnstile.leave()
         self._commits += 1
@@ -152,28 +158,27 @@ class Committer:
             self.turnstile.leave()
 
     def _alone(self, session: Session, turn: Turn) -> None:
+        """Perform and commit one turn in the transaction that was begun, or undo it."""
         try:
-            turn.answer = self._finish(session, turn.plan)
-        except Exception as error:  # noqa: BLE001 - it belongs to the caller of this very plan
-            turn.error = error
-
-    def _finish(self, session: Session, plan: Plan[T]) -> T:
-        """Perform and commit one plan in the transaction that was begun, or undo it."""
-        try:
-            answer = session.perform(plan)
+            turn.answer = session.perform(turn.plan)
             session.commit()
-        except sqlite3.Error as error:
+        except BaseException as error:
+            told = self._undo(session, error)
+            if not isinstance(told, Exception):
+                raise
+            if told is not error:
+                told.__cause__ = error
+            turn.error = told  # it belongs to the caller of this very plan
+
+    def _undo(self, session: Session, error: BaseException) -> BaseException:
+        """Undo what was begun and failed; what to tell the caller."""
+        if isinstance(error, sqlite3.Error):
             refused = translated(error, self.path, committing=session.committing)
             self._recover(error)
-            raise refused from error
-        except BaseException as error:
-            if not session.committed:
-                session.rollback()
-            told = unstorable(error)
-            if told is error:
-                raise
-            raise told from error
-        return answer
+            return refused
+        if not session.committed:
+            session.rollback()
+        return unstorable(error)
 
     def _refuse(self, group: list[Turn], error: sqlite3.Error | OxmillError) -> None:
         for turn in group:

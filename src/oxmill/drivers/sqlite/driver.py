@@ -80,4 +80,5 @@ def _absolute(path: str | Path) -> Path:
             f"{text!r} is not a file that several threads and processes can share; give the path "
             f"of a file, or use memory:// in tests"
         )
-    return Path(text).absolute()
+    # Through links: the log and the lock have to lie beside the file itself, whatever name it goes by.
+    return Path(text).resolve()

@@ -7,16 +7,16 @@ import sqlite3
 from oxmill.drivers.sql.steps import Look, operation
 from oxmill.drivers.sqlite.columns import add_columns
 from oxmill.drivers.sqlite.connection import Place
-from oxmill.drivers.sqlite.doctor import examine
 from oxmill.drivers.sqlite.migrating import schema_of
 from oxmill.model.info import Finding, Schema
 from oxmill.store.admission import check_columns
 from oxmill.store.capabilities import Capability
 from oxmill.store.plan import Plan, Steps, ask
 from oxmill.store.roles.installing import Check, Migrate, Version
+from oxmill.store.soundness import Sound
 
 
-class SqliteInstalling:
+class SqliteInstalling(Sound):
     """Prepares the file. It also migrates by itself at first use; this says so in words."""
 
     def __init__(self, place: Place) -> None:
@@ -46,6 +46,8 @@ class SqliteInstalling:
         """What the doctor has to say about the file and its place."""
 
         def look(connection: sqlite3.Connection) -> tuple[Finding, ...]:
+            from oxmill.drivers.sqlite.doctor import examine  # noqa: PLC0415 - workers do without
+
             return examine(connection, self._place, deep=request.deep)
 
         return (yield from ask(Look(look)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import socket
 import stat
 import tempfile
@@ -13,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from oxmill.drivers.sqlite.roll import UNKNOWN, Roll
+from oxmill.drivers.sqlite.roll import BYTES, UNKNOWN, Roll
 
 _LONGEST_PATH: Final = 100
 """Names of unix sockets are short on every system."""
@@ -44,7 +43,7 @@ class Ear:
 
     def __init__(self, folder: Path, letters: str, roll: Roll) -> None:
         self._roll = roll
-        self._stem = folder / f"{os.getpid():x}-{secrets.token_hex(4)}"
+        self._stem = folder / f"{os.getpid():x}-{os.urandom(4).hex()}"
         self._letters = letters
         if len(os.fsencode(self.path)) > _LONGEST_PATH:
             raise OSError(f"{self.path} is too long for the name of a socket")
@@ -113,7 +112,8 @@ class Peers:
 
     def there(self) -> bool:
         """Whether there is anybody."""
-        if self._roll.mark() == self._seen != UNKNOWN:
+        there = self._roll.bytes
+        if there is not None and there[:BYTES] == self._seen:
             return bool(self._names)
         return bool(self._listed())
 

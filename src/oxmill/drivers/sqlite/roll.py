@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-_BYTES: Final = 8
+BYTES: Final = 8
 UNKNOWN: Final = b""
 """Never the same as what was seen before."""
 
@@ -21,24 +21,25 @@ class Roll:
 
     def __init__(self, lock_file: Path) -> None:
         self._path = lock_file
-        self._bytes: mmap.mmap | None = None
+        self.bytes: mmap.mmap | None = None
+        """Those bytes, and others, once they were asked for."""
 
     def mark(self) -> bytes:
         """What the bytes are; `UNKNOWN` if they cannot be had."""
-        there = self._bytes
+        there = self.bytes
         if there is None:
             there = self._mapped()
-        return UNKNOWN if there is None else there[:_BYTES]
+        return UNKNOWN if there is None else there[:BYTES]
 
     def turn(self) -> None:
         """Have everybody see that something has changed."""
-        there = self._bytes or self._mapped()
+        there = self.bytes or self._mapped()
         if there is not None:
-            there[:_BYTES] = os.urandom(_BYTES)
+            there[:BYTES] = os.urandom(BYTES)
 
     def close(self) -> None:
         """Let go of the memory."""
-        there, self._bytes = self._bytes, None
+        there, self.bytes = self.bytes, None
         if there is not None:
             there.close()
 
@@ -46,12 +47,12 @@ class Roll:
         try:
             handle = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
             try:
-                if os.fstat(handle).st_size < _BYTES:
-                    os.ftruncate(handle, _BYTES)
-                self._bytes = mmap.mmap(handle, _BYTES)
+                if os.fstat(handle).st_size < BYTES:
+                    os.ftruncate(handle, BYTES)
+                self.bytes = mmap.mmap(handle, BYTES)
             finally:
                 # Locks made with flock belong to their own handle: closing this one frees none.
                 os.close(handle)
         except (OSError, ValueError):
             return None
-        return self._bytes
+        return self.bytes

@@ -23,6 +23,7 @@ from oxmill.drivers.sql.steps import (
     Start,
     Statement,
     Tallied,
+    Wave,
     Whole,
 )
 from oxmill.drivers.sqlite.statements import positional_text, statement_text
@@ -34,6 +35,8 @@ T = TypeVar("T")
 
 _SEQ = ("", "seq")
 _INSERT = positional_text("insert_job")
+_COUNT = positional_text("add_counts")
+_LAST = statement_text("last_number")
 _UNDO = positional_text("undo_drawn")
 _LABEL = positional_text("add_fields")
 _LANE = positional_text("join_lanes")
@@ -45,6 +48,7 @@ class Session:
     __slots__ = (
         "_clock",
         "_counts",
+        "_cursor",
         "_last",
         "_sure",
         "_version",
@@ -54,6 +58,8 @@ class Session:
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], Micros]) -> None:
         self.connection = connection
+        self._cursor = connection.cursor()
+        """Used for everything: to make one per statement costs as much as a small statement."""
         self._clock = clock
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._last = 0
@@ -73,13 +79,14 @@ class Session:
     def begin(self) -> None:
         """Open a transaction that no other writer can get in between of."""
         self._sure = self.committing = False
-        self.connection.execute("BEGIN IMMEDIATE")
+        self._cursor.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Write down the counts and make everything last."""
-        self.flush()
+        if self._counts:
+            self.flush()
         self.committing = True
-        self.connection.execute("COMMIT")
+        self._cursor.execute("COMMIT")
 
     def rollback(self) -> None:
         """Forget everything since `begin`."""
@@ -90,12 +97,13 @@ class Session:
 
     def flush(self) -> None:
         """Write down the counts that plans of this transaction have changed."""
-        counts = self._counts
-        if not counts:
-            return
-        rows = [(*key, n, total) for key, (n, total) in counts.items() if n or total]
+        counts, rows = self._counts, []
+        for (queue, name), (n, total) in counts.items():
+            if n or total:
+                rows.append((queue, name, n, total))
+        if rows:
+            self._cursor.executemany(_COUNT, rows)
         counts.clear()
-        self.connection.executemany(positional_text("add_counts"), rows)
 
     def perform(self, plan: Plan[T]) -> T:
         """Perform a plan, inside whatever transaction is open."""
@@ -104,9 +112,11 @@ class Session:
             return self._follow(start())
         shortcut = start.shortcut
         if shortcut is not None:
-            answer = self._store(shortcut) if type(shortcut) is Fresh else self._reply(shortcut)
+            answer: Any = (
+                self._store(shortcut) if type(shortcut) is Fresh else self._reply(shortcut)
+            )
             if answer is not None:
-                return cast("T", answer)
+                return answer  # type: ignore[no-any-return]
         steps: Steps[T] = start.steps()
         return self._follow(steps)
 
@@ -137,7 +147,7 @@ class Session:
                 reply = range(first, first + step.n)
             case Whole():
                 reply = self._follow(step.start())
-            case Together():
+            case Together() | Wave():
                 reply = tuple([self._reply(each) for each in step.steps])
             case Guard() | Enter():
                 pass  # there is one writer
@@ -151,25 +161,28 @@ class Session:
         if step.counts:
             self.flush()
         # Always fetch everything: a statement left half-read would keep its locks.
-        return self.connection.execute(statement_text(step.name), step.parameters).fetchall()
+        return self._cursor.execute(statement_text(step.name), step.parameters).fetchall()
 
     def _run(self, text: str, rows: Sequence[tuple[Any, ...]]) -> int:
         if len(rows) == 1:
-            return self.connection.execute(text, rows[0]).rowcount
-        return self.connection.executemany(text, rows).rowcount
+            return self._cursor.execute(text, rows[0]).rowcount
+        return self._cursor.executemany(text, rows).rowcount
 
     def _store(self, step: Fresh) -> tuple[Enqueued, ...] | None:
         jobs = step.jobs
         first = self._draw(len(jobs))
         new = arrivals(jobs, first, self._clock())
-        if self._run(_INSERT, new.rows) < len(jobs):
-            self.connection.execute(_UNDO, (first, first + len(jobs) - 1))
+        if self._cursor.executemany(_INSERT, new.rows).rowcount < len(jobs):
+            self._cursor.execute(_UNDO, (first, first + len(jobs) - 1))
             return None
         if new.labelled and (found := labels_of(new.rows)):
             self._run(_LABEL, found)
         if new.lanes:
             self._run(_LANE, new.lanes)
-        self._add(new.counts)
+        if self._counts.keys().isdisjoint(new.counts):
+            self._counts.update(new.counts)
+        else:
+            self._add(new.counts)
         return new.answers
 
     def _add(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
@@ -183,22 +196,19 @@ class Session:
                 there[1] += total
 
     def _draw(self, n: int) -> int:
-        """The first of so many numbers that were never drawn before."""
+        """The first of so many numbers that were never drawn before. The counter is read, unless
+        nobody else can have changed it since the last time."""
         if not self._sure:
-            self._make_sure()
+            (version,) = self._cursor.execute("PRAGMA data_version").fetchone()
+            if version != self._version:
+                ((self._last,),) = self._cursor.execute(_LAST).fetchall()
+                self._version = version
+            self._sure = True
         first = self._last + 1
         self._last += n
         there = self._counts.setdefault(_SEQ, [0, 0])
         there[0] += n
         return first
-
-    def _make_sure(self) -> None:
-        """Read the counter, unless nobody else can have changed it since the last time."""
-        (version,) = self.connection.execute("PRAGMA data_version").fetchone()
-        if version != self._version:
-            ((self._last,),) = self.connection.execute(statement_text("last_number")).fetchall()
-            self._version = version
-        self._sure = True
 
 
 def perform(connection: sqlite3.Connection, clock: Callable[[], Micros], plan: Plan[T]) -> T:

@@ -23,6 +23,7 @@ except ImportError:  # pragma: no cover - no such locks on this system: SQLite's
 _PATIENCE: Final = ((0.005, 0.000_5), (0.02, 0.000_2))
 """Up to this many seconds of waiting, look after so many more."""
 _SHORTEST: Final = 0.000_05
+_AT_ONCE: Final = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 class Turnstile:
@@ -40,12 +41,22 @@ class Turnstile:
         if self._entered:
             self._entered += 1
             return
-        handle = self._opened()
+        handle = self._handle
+        if handle is None:
+            handle = self._opened()
+        try:
+            fcntl.flock(handle, _AT_ONCE)
+        except BlockingIOError:
+            self._wait(handle, seconds)
+        self._entered = 1
+
+    def _wait(self, handle: int, seconds: float) -> None:
         start = time.monotonic()
-        while True:
+        waited = 0.0
+        while fcntl is not None:
+            time.sleep(next((nap for limit, nap in _PATIENCE if waited < limit), _SHORTEST))
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._entered = 1
+                fcntl.flock(handle, _AT_ONCE)
                 return
             except BlockingIOError:
                 waited = time.monotonic() - start
@@ -54,7 +65,6 @@ class Turnstile:
                     f"another process has kept {self._path} locked for {waited:.0f} seconds; "
                     f"nothing was written. Look for a stopped process that has it open"
                 )
-            time.sleep(next((nap for limit, nap in _PATIENCE if waited < limit), _SHORTEST))
 
     def leave(self) -> None:
         """Let the next one through, once one has left as often as one has entered."""

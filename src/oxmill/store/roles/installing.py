@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from oxmill.model.info import Finding, Schema
+from oxmill.model.info import Finding, Mended, Schema
 from oxmill.model.value import Value
 from oxmill.store.plan import Plan
 
@@ -35,6 +35,10 @@ class Check(Value, frozen=True):
     """Look through its content too, for a bounded time."""
 
 
+class Mend(Value, frozen=True):
+    """Mend what damage from outside has left: keys deleted by hand, a log cut short."""
+
+
 class Installing(Protocol):
     """Prepares a store. Safe when several processes do it at once."""
 
@@ -50,4 +54,10 @@ class Installing(Protocol):
 
     def check(self, request: Check, /) -> Plan[tuple[Finding, ...]]:
         """What the doctor has to say. Writes nothing."""
+        ...
+
+    def mend(self, request: Mend, /) -> Plan[Mended]:
+        """Bring back every job that is kept but stands nowhere, and drop every entry of a job that is
+        gone; in bounded steps, beside workers, and as often as one likes. What is sound stays as it
+        is. A store in which a job's place and its data are one row has nothing to mend."""
         ...

@@ -85,10 +85,13 @@ async def test_what_would_run_again_ends_as_cancelled(
     assert await world.claim() == ()
 
 
-async def test_a_job_that_stopped_gives_the_reason_it_was_asked_with(world: World) -> None:
+@pytest.mark.parametrize("outcome", [Outcome.RELEASE, Outcome.CANCEL])
+async def test_a_job_that_stopped_gives_the_reason_it_was_asked_with(
+    world: World, outcome: Outcome
+) -> None:
     held = await asked_to_stop(world)
 
-    await world.settle(held, Outcome.RELEASE)
+    await world.settle(held, outcome)
 
     job = await world.job("a")
     assert job is not None

@@ -6,13 +6,26 @@ import asyncio
 
 import pytest
 
+from oxmill.model.flow import FlowStep
 from oxmill.model.info import Beat, Command, Order, Sweep, WorkerInfo
-from oxmill.model.query import Cancel, Edit, Redrive
+from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive
 from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.schedule import Fire, PutSchedules, Schedule
 from oxmill.model.settlement import Outcome
+from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.doorbell import CONTROL, Bell, ended, work
-from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.conformance.world import (
+    QUEUE,
+    World,
+    by_id,
+    done,
+    end,
+    flow,
+    new_job,
+    node,
+    start,
+    take,
+)
 from oxmill.testing.face import Face
 
 PAUSE = Rule(kind=RuleKind.PAUSE, target=QUEUE)
@@ -145,6 +158,151 @@ async def test_a_cancelled_job_rings_for_those_who_wait_for_it(world: World) -> 
 
     with listening(world, ended("a")) as bell:
         await world.do(Cancel(filter=by_id("a")))
+
+        assert await tells(world, bell)
+
+
+FLOW_ID = "0190f3c2a1b47c3d8e5f60718293a4b5"
+"""A flow id as callers make them; some stores keep such ids in another form."""
+
+
+@pytest.mark.parametrize("flow_id", ["f", FLOW_ID])
+@pytest.mark.parametrize("outcome", [Outcome.COMPLETE, Outcome.FAIL, Outcome.CANCEL])
+async def test_the_end_of_a_flow_rings_for_those_who_wait_for_it(
+    world: World, outcome: Outcome, flow_id: str
+) -> None:
+    first, last = (node(each, flow=flow_id) for each in ("a", "b"))
+    await start(world, first, last, flow=flow(flow_id))
+    await done(world, "a")
+    lease = await take(world, "b")
+
+    with listening(world, ended(flow_id)) as bell:
+        await world.settle(lease, outcome)
+
+        assert await tells(world, bell)
+
+
+async def test_the_last_step_of_a_pipeline_rings_for_its_flow(world: World) -> None:
+    await start(world, "a")
+    await done(world, "a", flow=FlowStep(merge={"x": b"1"}, then=(node("b"),)))
+    lease = await take(world, "b")
+
+    with listening(world, ended("f")) as bell:
+        await world.settle(lease, Outcome.COMPLETE, flow=FlowStep(merge={"y": b"2"}))
+
+        assert await tells(world, bell)
+
+
+@pytest.mark.parametrize("request_", [Cancel, Purge])
+async def test_a_flow_that_is_called_off_rings_for_those_who_wait_for_it(
+    world: World, request_: type[Cancel | Purge]
+) -> None:
+    await start(world, "a", node("b", "a"))
+
+    with listening(world, ended("f")) as bell:
+        await world.do(request_(filter=Filter(flow="f")))
+
+        assert await tells(world, bell)
+
+
+async def test_a_flow_that_a_sweep_ends_rings_for_those_who_wait_for_it(world: World) -> None:
+    await start(world, node("a", crash_limit=1))
+    await take(world, "a", lease=world.span(1))
+    await world.pass_time(world.span(2))
+
+    with listening(world, ended("f")) as bell:
+        await world.do(Sweep())
+
+        assert await tells(world, bell)
+
+
+async def test_a_job_that_fails_with_what_it_is_after_rings_for_those_who_wait_for_it(
+    world: World,
+) -> None:
+    await start(world, "a", node("b", "a"))
+    lease = await take(world, "a")
+
+    with listening(world, ended("b")) as bell:
+        await world.settle(lease, Outcome.FAIL)
+
+        assert await tells(world, bell)
+
+
+async def test_a_cancelled_sibling_rings_for_those_who_wait_for_it(world: World) -> None:
+    await start(world, "a", "b", node("c", "a", "b"))
+    lease = await take(world, "a")
+
+    with listening(world, ended("b")) as bell:
+        await world.settle(lease, Outcome.FAIL)
+
+        assert await tells(world, bell)
+
+
+async def test_a_running_sibling_that_is_asked_to_stop_rings_for_its_worker(world: World) -> None:
+    await start(world, "a", "b", node("c", "a", "b"))
+    lease = await take(world, "a")
+    await take(world, "b")
+
+    with listening(world, CONTROL) as bell:
+        await world.settle(lease, Outcome.FAIL)
+
+        assert await tells(world, bell)
+
+
+async def test_what_a_cancelled_job_takes_along_rings_for_those_who_wait_for_it(
+    world: World,
+) -> None:
+    await start(world, "a", node("b", "a"))
+
+    with listening(world, ended("b")) as bell:
+        await world.do(Cancel(filter=by_id("a")))
+
+        assert await tells(world, bell)
+
+
+async def test_a_job_that_comes_too_late_for_its_join_rings(world: World) -> None:
+    """It is after a job that has failed: it ends in the enqueue itself, and so does its flow."""
+    await start(world, "a")
+    await end(world, "a", Outcome.FAIL)
+
+    with listening(world, ended("b")) as job, listening(world, ended("f")) as whole:
+        await start(world, node("b", "a"))
+
+        assert await tells(world, job)
+        assert await tells(world, whole)
+
+
+async def test_a_job_that_a_settlement_frees_rings_for_its_queue(world: World) -> None:
+    await start(world, "a", node("b", "a", queue="other"))
+    lease = await take(world, "a")
+
+    with listening(world, work("other")) as bell:
+        await world.settle(lease, Outcome.COMPLETE)
+
+        assert await tells(world, bell)
+
+
+async def test_a_child_and_its_parent_ring_for_their_queues(world: World) -> None:
+    await start(world, "a")
+    lease = await take(world, "a")
+    child = node("c", queue="other")
+
+    with listening(world, work("other")) as children, listening(world, work(QUEUE)) as parent:
+        await world.settle(lease, Outcome.COMPLETE, flow=FlowStep(spawn=(child,), resume="on"))
+        assert await tells(world, children)
+
+        await done(world, "c")
+        assert await tells(world, parent)
+
+
+async def test_a_freed_successor_rings_for_its_queue(world: World) -> None:
+    key = UniqueKey(key="k", on_conflict=OnConflict.RERUN)
+    await world.enqueue(new_job("a", unique=key))
+    (lease,) = await world.claim()
+    await world.enqueue(new_job("b", unique=key, queue="other"))
+
+    with listening(world, work("other")) as bell:
+        await world.settle(lease, Outcome.COMPLETE)
 
         assert await tells(world, bell)
 

@@ -13,6 +13,7 @@ from oxmill.model.job import Enqueue, Enqueued, Verdict
 from oxmill.model.query import Find, Purge
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
+from oxmill.model.unique import UniqueKey
 from oxmill.store.capabilities import Capability
 from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
 
@@ -203,6 +204,19 @@ async def test_a_moment_in_the_past_is_now(world: World) -> None:
         {"timeout": -1},
         {"fields": {"big": 2**63}},
         {"fields": {"flag": True}},
+        {"priority": 1.5},
+        {"timeout": 1.5},
+        {"payload": "text"},
+        {"content_type": b"text/plain"},
+        {"tags": "tag"},
+        {"tags": ("tag", 1)},
+        {"headers": {"trace": 1}},
+        {"headers": {1: "trace"}},
+        {"unique": UniqueKey(key="k", within=1.5)},  # type: ignore[arg-type]
+        {"fields": {"flags": (1, True)}},
+        {"fields": {"nested": ((1,),)}},
+        {"fields": {"half": 0.5}},
+        {"fields": {"many": tuple(range(1_001))}},
     ],
     ids=str,
 )

@@ -306,6 +306,16 @@ async def test_field_values_keep_their_type_and_size(world: World) -> None:
         assert len(found) == 1, name
 
 
+async def test_lists_in_fields_keep_their_order_and_all_their_values(world: World) -> None:
+    fields = {"empty": (), "one": ("x",), "same": (1, 1, "1"), "l": ("l", "", -(2**63)), "s": "l"}
+    await world.enqueue(new_job("a", fields=fields))
+
+    job = await world.job("a")
+
+    assert job is not None
+    assert dict(job.fields) == fields
+
+
 async def test_a_number_and_its_digits_are_different_values(world: World) -> None:
     await world.enqueue(
         new_job("number", fields={"user": 62}), new_job("text", fields={"user": "62"})

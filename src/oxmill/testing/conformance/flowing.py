@@ -129,13 +129,14 @@ async def test_a_lease_comes_with_the_fields_that_the_job_reads(world: World) ->
         node("some", reads=("x", "missing")),
         node("none"),
         node("nothing", reads=()),
+        node("other", reads=("y",)),
     )
     await start(world, *jobs, flow=flow(state=state))
 
-    leases = await world.claim(3)
+    leases = await world.claim(4)
 
-    assert [lease.flow_state for lease in leases] == [{"x": b"1"}, None, {}]
-    assert [lease.flow for lease in leases] == [FLOW] * 3
+    assert [lease.flow_state for lease in leases] == [{"x": b"1"}, None, {}, {"y": b"2"}]
+    assert [lease.flow for lease in leases] == [FLOW] * 4
 
 
 async def test_a_step_sees_what_the_last_one_merged(world: World) -> None:
@@ -453,7 +454,7 @@ ANY_TWO = Join(policy=JoinPolicy.QUORUM, quorum=2)
         Enqueue(jobs=(node("a"), node("b", "a", join=Join(policy=JoinPolicy.QUORUM))), flow=flow()),
         Enqueue(jobs=(node("a", join=COLLECT),), flow=flow()),
         Enqueue(jobs=(node("a"),), flow=NewFlow(id="", name="n")),
-        Enqueue(jobs=(node("a"),), flow=flow(fields={"x": True})),
+        Enqueue(jobs=(node("a"),), flow=flow(fields={"x": 1.5})),
         Enqueue(jobs=(node("a"),), flow=flow(state={"": b""})),
         Enqueue(jobs=(node("a"), node("b", "a", join=Join(deadline=-1))), flow=flow()),
         Enqueue(jobs=(node("a"),), flow=flow(), publish="none-such"),
@@ -478,6 +479,7 @@ async def test_a_flow_that_does_not_hold_together_is_refused(
         (Outcome.COMPLETE, FlowStep(spawn=(node("b", "a"),), resume="go")),
         (Outcome.COMPLETE, FlowStep(spawn=(node("b"),), join=ANY_TWO, resume="go")),
         (Outcome.COMPLETE, FlowStep(then=(node("b", unique=UniqueKey(key="k")),))),
+        (Outcome.COMPLETE, FlowStep(then=(node("b", headers={"h": 1}),))),
         (Outcome.COMPLETE, FlowStep(resume="")),
     ],
 )
@@ -486,10 +488,8 @@ async def test_a_step_that_cannot_be_done_is_refused(
 ) -> None:
     await start(world, "a")
     lease = await take(world, "a")
-
     with pytest.raises(OxmillError):
         await world.settle(lease, outcome, flow=step)
-
     assert await states(world, "a", "b") == {"a": (State.RUNNING, None), "b": None}
 
 

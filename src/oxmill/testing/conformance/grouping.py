@@ -60,6 +60,19 @@ async def test_a_group_that_was_served_empty_starts_behind(world: World) -> None
     assert await world.ids(2) == ["b2", "late"]
 
 
+async def test_a_group_that_gave_its_last_job_in_a_long_claim_starts_behind(world: World) -> None:
+    """Drivers that read ahead may have seen of it what they had asked for, and no more."""
+    world.require(Capability.GROUPS)
+    first = (*of_group("a", 9), *of_group("b", 5), *of_group("c", 1), *of_group("d", 1))
+    await world.enqueue(*first)
+
+    given = await world.ids(13)
+    await world.enqueue(*of_group("e", 1), new_job("late", group="b"))
+
+    assert given[-4:] == ["b4", "a5", "b5", "a6"]
+    assert await world.ids(4) == ["a7", "e1", "late", "a8"]
+
+
 async def test_priority_goes_before_turns(world: World) -> None:
     world.require(Capability.GROUPS)
     await world.enqueue(

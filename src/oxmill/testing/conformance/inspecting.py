@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oxmill.errors import BadInput
+from oxmill.model.flow import ListFlows
 from oxmill.model.info import EventsAfter, ListQueues
-from oxmill.model.query import Cancel, Filter, Find, Get, Page
+from oxmill.model.query import Cancel, Filter, Find, Get, Page, Purge
 from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
-from oxmill.testing.conformance.world import QUEUE, World, by_id, new_job
+from oxmill.testing.conformance.world import (
+    QUEUE,
+    World,
+    by_id,
+    flow,
+    flow_now,
+    new_job,
+    node,
+    start,
+)
 
 
 async def found(world: World, **wanted: object) -> list[str]:
@@ -92,6 +104,42 @@ async def test_each_attribute_can_be_asked_for(world: World) -> None:
     assert await found(world, fields={"u": 2}) == []
     assert await found(world, queues=("q2",), tag="y", fields={"u": 1}, tasks=("t2",)) == ["b"]
     assert await found(world, queues=("q1",), tasks=("t2",)) == []
+
+
+async def test_a_field_that_is_a_list_is_found_by_each_of_its_values(world: World) -> None:
+    await world.enqueue(
+        new_job("a", fields={"to": ("ann", "bob", "ann"), "n": (1, "2")}),
+        new_job("b", fields={"to": "bob", "n": (2,)}),
+        new_job("c", fields={"to": (), "n": 1}),
+    )
+
+    assert await found(world, fields={"to": "ann"}) == ["a"]
+    assert await found(world, fields={"to": "bob"}) == ["b", "a"]
+    assert await found(world, fields={"to": "bob", "n": 1}) == ["a"]
+    assert await found(world, fields={"n": 2}) == ["b"]
+    assert await found(world, fields={"n": "2"}) == ["a"]
+    assert await found(world, fields={"to": "l"}) == []
+    assert await found(world, fields={"to": ""}) == []
+    await world.do(Purge(filter=by_id("a")))
+    assert await found(world, fields={"to": "ann"}) == []
+    assert await found(world, fields={"to": "bob"}) == ["b"]
+
+
+async def test_a_flow_whose_field_is_a_list_is_found_by_each_of_its_values(world: World) -> None:
+    lists = {"to": ("ann", "bob", "ann"), "one": (1,), "none": ()}
+    await start(world, node("a1", flow="a"), flow=flow("a", fields=lists))
+    await start(world, node("b1", flow="b"), flow=flow("b", fields={"to": "bob", "one": 1}))
+
+    async def flows(**wanted: Any) -> list[str]:
+        return [each.id for each in (await world.do(ListFlows(**wanted))).items]
+
+    assert await flows(fields={"to": "ann"}) == ["a"]
+    assert await flows(fields={"to": "bob"}) == ["b", "a"]
+    assert await flows(fields={"to": "bob", "one": 1}) == ["b", "a"]
+    assert await flows(fields={"none": ""}) == []
+    info = await flow_now(world, "a")
+    assert info is not None
+    assert info.fields == lists
 
 
 async def test_jobs_can_be_asked_for_by_time_of_arrival(world: World) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from oxmill.errors import BadName, NotSupported
-from oxmill.model.info import Finding
+from oxmill.errors import BadInput, BadName, NotSupported
+from oxmill.model.info import Finding, Mended
 from oxmill.model.query import Find
 from oxmill.store.capabilities import Capability
-from oxmill.store.roles.installing import Check, ExtraColumn, Migrate, Version
+from oxmill.store.roles.installing import Check, ExtraColumn, Mend, Migrate, Version
 from oxmill.testing.conformance.world import World, new_job
 
 
@@ -30,6 +30,16 @@ async def test_migrating_again_changes_nothing(world: World) -> None:
     assert not again.pending
     assert await world.do(Version()) == before
     assert await world.job("a") == job
+
+
+async def test_mending_a_sound_store_changes_nothing(world: World) -> None:
+    await world.enqueue("a", "b", new_job("later", delay=60_000_000), new_job("in", group="g"))
+    await world.claim(limit=1)
+    before = [await world.job(name) for name in ("a", "b", "later", "in")]
+
+    assert await world.do(Mend()) == Mended()
+
+    assert [await world.job(name) for name in ("a", "b", "later", "in")] == before
 
 
 async def test_several_may_migrate_at_once(world: World) -> None:
@@ -94,3 +104,14 @@ async def test_version_and_check_write_nothing(world: World) -> None:
     await world.do(Check())
 
     assert await world.do(Find()) == before
+
+
+async def test_a_column_that_is_there_keeps_its_type(world: World) -> None:
+    world.require(Capability.SQL)
+    asked = Migrate(extra_columns=(ExtraColumn(name="tenant"),))
+    await world.do(asked)
+
+    with pytest.raises(BadInput, match="as text already"):
+        await world.do(Migrate(extra_columns=(ExtraColumn(name="tenant", type="integer"),)))
+
+    await world.do(asked)

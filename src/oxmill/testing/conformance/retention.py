@@ -26,6 +26,19 @@ async def test_a_job_with_nothing_to_keep_is_deleted_as_it_ends(world: World) ->
     assert (await world.do(Find())).jobs == ()
 
 
+async def test_what_one_batch_kept_says_nothing_about_the_next(world: World) -> None:
+    """Drivers may try first what was true of the last batch; they must not believe it."""
+    for number, keep in enumerate((0, 0, None, None, 0, 0, None, 0, None)):
+        job_id = f"job-{number}"
+        await world.enqueue(new_job(job_id, keep=keep))
+        (lease,) = await world.claim()
+
+        won = await world.settle(lease, Outcome.COMPLETE)
+
+        assert won.ruling is Ruling.WON
+        assert (await world.job(job_id) is None) is (keep == 0)
+
+
 async def test_its_id_may_be_used_again(world: World) -> None:
     await world.enqueue(new_job("a", keep=0))
     (lease,) = await world.claim()

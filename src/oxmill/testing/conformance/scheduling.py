@@ -333,6 +333,18 @@ async def test_a_tick_whose_job_makes_no_sense_is_refused(world: World) -> None:
     assert (await listed(world))["nightly"].next_at == tick
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"job": new_job("t", priority=1.5)}, {"job": new_job("t", headers={"h": 1})}, {"every": 0.5}],
+    ids=str,
+)
+async def test_a_schedule_of_wrong_types_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        await put(world, schedule("fine"), schedule(**wrong))
+
+    assert await listed(world) == {}
+
+
 async def test_a_name_that_cannot_be_stored_is_refused(world: World) -> None:
     with pytest.raises(BadName):
         await put(world, schedule("fine"), schedule(""))

@@ -198,6 +198,19 @@ async def test_a_field_is_matched_as_it_is_written(world: World, value: int | st
     assert await world.ids(9) == ["a"]
 
 
+async def test_a_rule_on_a_field_covers_lists_that_hold_its_value(world: World) -> None:
+    await put(world, rule(Scope.FIELD))
+    await world.enqueue(
+        new_job("x1", fields={"user": (7, 62, 62)}),
+        new_job("a", fields={"user": (6, 2)}),
+        new_job("b", fields={"user": ()}),
+    )
+
+    assert await world.ids(9) == ["a", "b"]
+    await put(world, lift=(rule(Scope.FIELD).key,))
+    assert await world.ids(9) == ["x1"]
+
+
 async def test_a_rule_on_a_field_names_it_and_its_value(world: World) -> None:
     with pytest.raises(BadInput):
         await put(world, Rule(kind=RuleKind.PAUSE, target="user", scope=Scope.FIELD))

@@ -141,6 +141,9 @@ async def test_running_and_ended_jobs_are_not_edited(world: World) -> None:
         {"priority": -MAX_PRIORITY - 1},
         {"due_in": -1},
         {"due_in": 2**60},
+        {"priority": 1.5},
+        {"due_in": 0.5},
+        {"queue": 7},
     ],
     ids=str,
 )

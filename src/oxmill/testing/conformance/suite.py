@@ -65,6 +65,7 @@ ACROSS: Final = (
     "scoping",
     "spawning",
     "staging",
+    "stepping",
     "unique",
     "concurrency",
 )

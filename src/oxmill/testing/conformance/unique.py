@@ -104,6 +104,16 @@ async def test_replace_gives_an_idle_holder_the_new_content(world: World, state:
     assert [each.id for each in found] == ["holder"]
 
 
+async def test_a_replaced_list_is_found_by_its_new_values_only(world: World) -> None:
+    await world.enqueue(keyed("holder", OnConflict.SKIP, fields={"to": ("ann", "bob")}))
+
+    await world.enqueue(keyed("b", OnConflict.REPLACE, fields={"to": ("bob", "cid")}))
+
+    for name, there in {"ann": 0, "bob": 1, "cid": 1}.items():
+        found = (await world.do(Find(filter=Filter(fields={"to": name})))).jobs
+        assert len(found) == there, name
+
+
 async def test_replace_may_put_off_an_idle_holder(world: World) -> None:
     await holder_in(world, State.WAITING)
 

@@ -136,9 +136,10 @@ class Threads:
 
 
 def _raisable(error: BaseException) -> BaseException:
-    """What a future can hold: a coroutine may not raise StopIteration."""
-    if isinstance(error, StopIteration):
-        replaced = RuntimeError("the task raised StopIteration")
+    """What a future can hold and a coroutine be woken with. `StopIteration` would look like its return,
+    and `GeneratorExit` would close what awaits instead of being raised there."""
+    if isinstance(error, StopIteration | GeneratorExit):
+        replaced = RuntimeError(f"the task raised {type(error).__name__}")
         replaced.__cause__ = error
         return replaced
     return error

@@ -1,7 +1,7 @@
--- A flow has so many more live jobs. What was lost counts until the flow has ended.
--- Parameters: delta, published, lost, id, in this order.
-UPDATE oxmill_flows SET
+-- Flows have so many more live jobs. What was lost counts until a flow has ended.
+-- Parameters: delta, published, lost, and the ids of those that change alike, in this order.
+UPDATE oxmill_flows FORCE INDEX (oxmill_flows_id) SET
     live = live + :delta,
     published = GREATEST(published, :published),
     lost = IF(ended_at IS NULL, GREATEST(lost, :lost), lost)
-WHERE id = :id;
+WHERE id IN (:id*);

@@ -12,5 +12,6 @@ UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     lease_until = @oxmill_now + :lease,
     reason = NULL,
     aside = NULL,
-    last_outcome = NULL
+    last_outcome = NULL,
+    slack = LEFT(slack, 24)
 WHERE seq IN (?);

@@ -1,8 +1,13 @@
--- The columns of the table of jobs, whether each is generated, and whether it has its index.
+-- The columns of the table of jobs, the type in which each shows a field, if it does, and whether it
+-- has its index.
 -- Parameters: none.
 SELECT
     c.COLUMN_NAME,
-    c.GENERATION_EXPRESSION IS NOT NULL AND c.GENERATION_EXPRESSION <> '',
+    CASE
+        WHEN c.GENERATION_EXPRESSION IS NULL OR c.GENERATION_EXPRESSION = '' THEN NULL
+        WHEN c.DATA_TYPE = 'varchar' THEN 'text'
+        ELSE 'integer'
+    END,
     EXISTS (
         SELECT 1 FROM information_schema.STATISTICS AS s
         WHERE

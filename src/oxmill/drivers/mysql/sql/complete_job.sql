@@ -4,6 +4,7 @@ UPDATE oxmill_jobs SET
     state = 'succeeded',
     reason = NULL,
     last_outcome = 'complete',
+    slack = NULL,
     lease_until = NULL,
     result = :result,
     ended_at = :ended_at,

@@ -4,6 +4,7 @@ UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     state = 'succeeded',
     reason = NULL,
     last_outcome = 'complete',
+    slack = NULL,
     lease_until = NULL,
     ended_at = :now,
     prune_at = :prune_at

@@ -4,6 +4,7 @@ UPDATE oxmill_jobs FORCE INDEX (oxmill_jobs_id) SET
     state = 'succeeded',
     reason = NULL,
     last_outcome = 'complete',
+    slack = NULL,
     lease_until = NULL,
     ended_at = @oxmill_now,
     prune_at = @oxmill_now + COALESCE(keep, @oxmill_keep),

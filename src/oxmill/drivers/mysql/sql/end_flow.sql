@@ -1,4 +1,5 @@
--- A flow has ended.
--- Parameters: ended_at, prune_at, failed, id, in this order.
-UPDATE oxmill_flows SET ended_at = :ended_at, prune_at = :prune_at, failed = :failed
-WHERE id = :id;
+-- Flows have ended.
+-- Parameters: ended_at, prune_at, failed, and the ids of those that end alike, in this order.
+UPDATE oxmill_flows FORCE INDEX (oxmill_flows_id) SET
+    ended_at = :ended_at, prune_at = :prune_at, failed = :failed
+WHERE id IN (:id*);

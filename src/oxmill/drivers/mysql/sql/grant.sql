@@ -10,5 +10,6 @@ UPDATE oxmill_jobs FORCE INDEX (PRIMARY) SET
     lease_until = :until,
     reason = NULL,
     aside = NULL,
-    last_outcome = NULL
+    last_outcome = NULL,
+    slack = LEFT(slack, 24)
 WHERE seq IN (:seqs*);

@@ -59,6 +59,15 @@ BEGIN
         WHERE j.state = 'scheduled' AND j.queue = ANY (wanted) AND j.due_at <= moment
     ) THEN
         PERFORM oxmill.fall_due(wanted, moment, bound);
+        -- Jobs of groups may be among them: then lanes take turns from now on.
+        IF oxmill.gated(wanted, moment) THEN
+            tend := true;
+            now := moment;
+            line_steps := 0;
+            tend_steps := 0;
+            RETURN NEXT;
+            RETURN;
+        END IF;
     END IF;
     SELECT
         coalesce(array_agg(q.name), '{}'),

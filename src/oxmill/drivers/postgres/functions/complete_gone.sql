@@ -30,8 +30,10 @@ BEGIN
             ) = 0
         RETURNING a.number::integer AS number, j.queue, j.group_name
     ), freed AS (
-        INSERT INTO oxmill.lane_news (group_name, queue)
-        SELECT DISTINCT d.group_name, d.queue FROM done AS d WHERE d.group_name IS NOT NULL
+        INSERT INTO oxmill.lane_news (queue, freed)
+        SELECT d.queue, array_agg(DISTINCT d.group_name) FROM done AS d
+        WHERE d.group_name IS NOT NULL
+        GROUP BY d.queue
     ), counted AS (
         INSERT INTO oxmill.count_changes (queue, name, n, total)
         SELECT d.queue, s.name, s.sign * count(*), s.ends * count(*)

@@ -18,9 +18,15 @@ BEGIN
     IF news IS NULL THEN
         RETURN;
     END IF;
-    UPDATE oxmill.lanes AS l SET opens_at = 0, behind = NULL
-    FROM (SELECT DISTINCT n.group_name, n.queue FROM unnest(news) AS n WHERE n.place IS NULL) AS freed
-    WHERE l.group_name = freed.group_name AND l.queue = freed.queue AND l.opens_at > 0;
+    IF EXISTS (SELECT 1 FROM oxmill.lanes AS l WHERE l.opens_at > 0 AND l.queue = ANY (wanted)) THEN
+        UPDATE oxmill.lanes AS l SET opens_at = 0, behind = NULL
+        FROM (
+            SELECT DISTINCT f.group_name, n.queue
+            FROM unnest(news) AS n
+            CROSS JOIN LATERAL unnest(n.freed) AS f (group_name)
+        ) AS freed
+        WHERE l.group_name = freed.group_name AND l.queue = freed.queue AND l.opens_at > 0;
+    END IF;
     INSERT INTO oxmill.lanes AS l (group_name, queue, priority, turn)
     SELECT DISTINCT ON (n.group_name, n.queue, n.priority)
         n.group_name, n.queue, n.priority, n.place

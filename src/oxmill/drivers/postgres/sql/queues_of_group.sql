@@ -6,6 +6,6 @@ FROM (
     SELECT l.queue FROM oxmill.lanes AS l WHERE l.group_name = :group_name::text
     UNION ALL
     SELECT n.queue FROM oxmill.lane_news AS n
-    WHERE n.group_name = :group_name::text AND n.place IS NOT NULL
+    WHERE n.group_name = :group_name::text
 ) AS found
 ORDER BY found.queue;

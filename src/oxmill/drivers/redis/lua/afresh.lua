@@ -19,10 +19,7 @@ kin.parts[#kin.parts + 1] = function()
     set_aside(job, 'j', false)
     local stage, after = kin.in_unpublished(s[STAGE]), aside(job, 'a')
     kin.enter(job)
-    if after then
-      local terms, ids = kin.after_of(after)
-      kin.arm(job, ids, terms, 0)
-    end
+    if after then kin.arm(job, after, 0) end
     if not stage and not after then
       line_up(job, now)
       kin.filled[s[QUEUE]] = true

@@ -62,7 +62,9 @@ kin.parts[#kin.parts + 1] = function()
     zput(shelf('all'), card(f), present)
     zput(shelf('name=' .. f.name), card(f), present)
     zput(shelf('status=' .. status_of(f)), card(f), present)
-    for i = 1, #f.words, 2 do zput(shelf('field:' .. f.words[i] .. '=' .. f.words[i + 1]), card(f), present) end
+    for i = 1, #f.words, 2 do
+      if f.words[i + 1] ~= 'l' then zput(shelf('field:' .. f.words[i] .. '=' .. f.words[i + 1]), card(f), present) end
+    end
   end
 
   function kin.flow(id) return fetch(flows, FLOWS, id, parse_flow) end
@@ -120,6 +122,8 @@ kin.parts[#kin.parts + 1] = function()
     if keep < 0 then keep = f.failed and 30 * FLOW_DAY or FLOW_DAY end
     zput(RETIRED, card(f), now + keep)
     kin.change_flow(f)
+    ended.flows = ended.flows or {}
+    ended.flows[#ended.flows + 1] = f.id
   end
 
   local function drop(key)

@@ -35,6 +35,7 @@ if #chosen < limit then
   for _, source in ipairs(sources) do sooner(turns.moment(source)) end
 end
 if #chosen == most and most < limit then next_due = -1 end
+if #chosen < limit and groups.buried > 0 then next_due = -1 end
 for _, source in ipairs(sources) do turns.release(source) end
 -- What this claim left in line is news to others; what it took is not.
 if #chosen < limit then gained = {} end

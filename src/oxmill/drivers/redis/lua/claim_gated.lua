@@ -25,7 +25,9 @@ if short.gated then
 
   -- Whether the queue's own gates let the whole claim pass. Gives the meter of its rate.
   local function queue_open(settings)
-    if settings.most >= 0 and redis.call('ZCARD', key('leases')) + limit > settings.most then return nil end
+    -- Asked in any case: a key of another type must stop the claim here, before it writes.
+    local running = redis.call('ZCARD', key('leases'))
+    if settings.most >= 0 and running + limit > settings.most then return nil end
     local meters = redis.call('ZMSCORE', METERS, 'closed' .. PART .. queue, 'rate' .. PART .. queue)
     if tonumber(meters[1] or 0) > now then return nil end
     local tat = tonumber(meters[2] or 0)
@@ -162,19 +164,22 @@ if short.gated then
     local until_when = string.format('%d', now + lease)
     for i, member in ipairs(chosen) do seqs[i] = string.sub(member, -6) end
     for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
-      local record = blob and short.leased(blob)
+      local record, told
+      if blob then record, told = short.leased(blob) end
       if not record then return nil end
-      answer[i + 2] = record
+      answer[i + 2] = told
       jobs[2 * i - 1], jobs[2 * i] = seqs[i], record
       leases[2 * i - 1], leases[2 * i] = until_when, seqs[i]
     end
 
     local puts, drops, places, gone, grouped = {}, {}, {}, {}, 0
+    for i, lane in ipairs(served) do gone[i] = lane.member end
+    -- A write that frees comes first, or a server over its memory limit would refuse the claim.
+    redis.call('ZREM', key('lanes'), unpack(gone))
     local drawn = redis.call('HINCRBY', ROOT, 'drawn', #served) - #served
     for i, lane in ipairs(served) do
       local turn = lane.taken < #lane.jobs and struct.pack('>I6', drawn + i) or nil
       local record = moved_on(lane, records[lane.group], turn)
-      gone[i] = lane.member
       if turn then
         places[#places + 1], places[#places + 2] = lane.priority, turn .. string.sub(lane.member, 7)
       end
@@ -186,7 +191,6 @@ if short.gated then
       if lane.group ~= '' then grouped = grouped + lane.taken end
       redis.call('ZREM', lane.key, unpack(lane.jobs, 1, lane.taken))
     end
-    redis.call('ZREM', key('lanes'), unpack(gone))
     if #places > 0 then redis.call('ZADD', key('lanes'), unpack(places)) end
     if #puts > 0 then redis.call('HSET', key('groups'), unpack(puts)) end
     if #drops > 0 then redis.call('HDEL', key('groups'), unpack(drops)) end
@@ -198,6 +202,7 @@ if short.gated then
     if grouped > 0 then redis.call('HINCRBY', TALLIES, 'now:3:' .. queue, -grouped) end
     redis.call('HSET', JOBS, unpack(jobs))
     redis.call('ZADD', key('leases'), unpack(leases))
+    short.count_flows()
     redis.call('ZADD', MOMENTS, 'LT', until_when, queue)
     redis.call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
     return answer

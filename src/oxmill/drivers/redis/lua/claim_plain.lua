@@ -1,5 +1,5 @@
 -- Shared: the short way of claim.lua, taken where no moment has come, no rule is set, no queue has groups
--- or gates, only one of them has jobs waiting, and those are fresh and without terms of their own.
+-- or gates, only one of them has jobs waiting, and those start for the first time and have no terms of their own.
 -- Guarantee: as claim.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as claim.lua.
@@ -10,20 +10,28 @@ if short.queue and not short.gated then
   local function claim()
     local queue, leased = short.queue, short.leased
     local line, leases = ROOT .. ':line:' .. queue, ROOT .. ':leases:' .. queue
-    local seqs = redis.call('ZRANGE', line, 0, limit - 1)
+    local members, seqs = redis.call('ZRANGE', line, 0, limit - 1), {}
+    for i, member in ipairs(members) do seqs[i] = string.sub(member, -6) end
     local answer, until_when = {now, 0}, string.format('%d', now + lease)
     if #seqs > 0 then
       local records, ends = {}, {}
       for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
-        local record = blob and #seqs[i] == 6 and leased(blob)
+        local record, told
+        if blob then record, told = leased(blob) end
         if not record then return nil end
-        answer[i + 2] = record
+        answer[i + 2] = told
         records[2 * i - 1], records[2 * i] = seqs[i], record
         ends[2 * i - 1], ends[2 * i] = until_when, seqs[i]
       end
       redis.call('ZREMRANGEBYRANK', line, 0, #seqs - 1)
+      local put = redis.pcall('ZADD', leases, unpack(ends))
+      if type(put) == 'table' and put.err then
+        -- A key of another type: the jobs, whose records are as they were, go back to the line.
+        for i, member in ipairs(members) do redis.call('ZADD', line, short.priority(records[2 * i]), member) end
+        return put
+      end
       redis.call('HSET', JOBS, unpack(records))
-      redis.call('ZADD', leases, unpack(ends))
+      short.count_flows()
       redis.call('ZADD', MOMENTS, 'LT', until_when, queue)
       redis.call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
     end

@@ -2,24 +2,30 @@
 -- Guarantee: an edge closes once, and closing it is what counts; what decides is `rules/join.py`.
 -- KEYS: OVERDUE.
 -- ARGV: none.
--- Result: `kin.arm`, `kin.begin`, `kin.close` and what they need. What a job is after comes as 14 bytes
+-- Result: `kin.arm`, `kin.lay`, `kin.begin`, `kin.close` and what they need. What a job is after comes as 14 bytes
 -- for the join (policy, quorum, on failure, deadline + 1) and the ids, each after its length.
--- A job's open edges have positive scores in `up:NUMBER`, closed ones negative: twice (wait, position),
+-- A script makes or forgets at most `EDGES_AT_ONCE` edges; the others follow in ripples, and until they are
+-- made the wait has not begun. A job's open edges have positive scores in `up:NUMBER`, closed ones negative: twice (wait, position),
 -- plus one if the upstream has succeeded.
 kin.parts[#kin.parts + 1] = function()
   local WAIT = 35
   local JOIN, JOIN_SIZE, ROUND_SIZE = '>BI4BI8', 14, 16777216
   local ALL_SUCCEED, ALL_END, ANY = 0, 1, 2
   local ROUND, GOOD, BAD, OPEN, LATE, POLICY, QUORUM, ON_FAILURE, DEADLINE = 1, 2, 3, 4, 5, 6, 7, 8, 9
+  -- While edges are still to be made: how many there are, and where in the text the next id starts.
+  local LAID, NEXT = 10, 11
+  local EDGES_AT_ONCE = 250
+  local edges_left = EDGES_AT_ONCE
 
-  function kin.ids_in(text, at)
+  -- Up to so many ids from this place on, and where the next one starts.
+  local function ids_in(text, at, most)
     local ids = {}
-    while at <= #text do
+    while at <= #text and #ids < most do
       local size = string.byte(text, at)
       ids[#ids + 1] = string.sub(text, at + 1, at + size)
       at = at + 1 + size
     end
-    return ids
+    return ids, at
   end
 
   function kin.text_from(ids)
@@ -27,8 +33,6 @@ kin.parts[#kin.parts + 1] = function()
     for i, id in ipairs(ids) do parts[i] = string.char(#id) .. id end
     return table.concat(parts)
   end
-
-  function kin.after_of(text) return string.sub(text, 1, JOIN_SIZE), kin.ids_in(text, JOIN_SIZE + 1) end
 
   local function up_of(seq) return ROOT .. ':up:' .. seq end
 
@@ -121,18 +125,27 @@ kin.parts[#kin.parts + 1] = function()
     put_score(job.seq, id, base)
   end
 
-  -- Forget what a job waited for.
-  function kin.drop_edges_into(job)
-    local key, ids = up_of(job.seq), {}
-    for _, edge in ipairs(kin.range(key, -math.huge, math.huge, 1000000)) do ids[#ids + 1] = edge[1] end
+  -- Forget up to so much of what a job waited for. Gives how much, and whether that was all.
+  function kin.drop_edges(seq, most)
+    local ids, lonely, edges = {}, {}, kin.range(up_of(seq), -math.huge, math.huge, most + 1)
+    for i = 1, math.min(most, #edges) do ids[i] = edges[i][1] end
     kin.fetch_below(ids)
     for _, id in ipairs(ids) do
       local below = kin.below(id)
-      below.open, below.closed = take_out(below.open, job.seq), take_out(below.closed, job.seq)
+      below.open, below.closed = take_out(below.open, seq), take_out(below.closed, seq)
       kin.change_below(id)
-      if not kin.awaited(id) then speak(id, 1) end
-      put_score(job.seq, id, false)
+      if not kin.awaited(id) then lonely[#lonely + 1] = id end
+      put_score(seq, id, false)
     end
+    if #lonely > 0 then by_ids(lonely) end
+    for _, id in ipairs(lonely) do speak(id, 1) end
+    return #ids, #edges <= most
+  end
+
+  function kin.drop_edges_into(job)
+    local dropped, all = kin.drop_edges(job.seq, edges_left)
+    edges_left = edges_left - dropped
+    if not all then kin.fresh[#kin.fresh + 1] = {'d', job.seq} end
   end
 
   -- Whether a job is held for a join.
@@ -167,7 +180,11 @@ kin.parts[#kin.parts + 1] = function()
   -- what a standing begins with, and the index knows who is of a flow.
   local function look_at(ids, flow)
     local states, mine, seqs, places = {}, {}, {}, {}
-    by_id_numbers(ids)
+    local own, unknown = hashes[IDS] or {}, {}
+    for _, id in ipairs(ids) do
+      if own[id] == nil and seqs_by_id[id] == nil then unknown[#unknown + 1] = id end
+    end
+    if #unknown > 0 then by_id_numbers(unknown) end
     for i, id in ipairs(ids) do
       local seq = number_of(id)
       local job = seq and jobs[seq]
@@ -204,25 +221,39 @@ kin.parts[#kin.parts + 1] = function()
     return state == SUCCEEDED
   end
 
-  -- Make the edges of a wait. A job that is not there, is of another flow, or waits for this one, counts
-  -- as failed; an edge of this wait that was closed by a success stays so. Positions begin with 1.
-  function kin.arm(job, ids, join_text, round)
-    local policy, quorum, on_failure, deadline = struct.unpack(JOIN, join_text)
-    local wait = {round, 0, 0, 0, 0, policy, quorum, on_failure, deadline - 1}
+  -- Make up to so many edges of a wait. A job that is not there, is of another flow, or waits for this one,
+  -- counts as failed; an edge of this wait that was closed by a success stays so. Positions begin with 1.
+  -- Gives how many, and whether these were the last ones.
+  function kin.lay(job, most)
+    local wait = job.s[WAIT]
+    local round, text = wait[ROUND], aside(job, wait[ROUND] == 0 and 'a' or 'j') or ''
+    local ids, next_at = ids_in(text, wait[NEXT], most)
     local states, mine = look_at(ids, job.s[FLOW])
     kin.fetch_below(ids)
     job.new = job.new or redis.call('EXISTS', up_of(job.seq)) == 0
     if not job.new then fetch_scores(job.seq, ids) end
     local wanted, lowest = kin.below(job.id).open ~= '', -2 * round * ROUND_SIZE
-    for position, id in ipairs(ids) do
-      local ok, before = standing(job, id, wanted, states[position], mine[position]), score_of(job, id)
+    for i, id in ipairs(ids) do
+      local ok, before = standing(job, id, wanted, states[i], mine[i]), score_of(job, id)
       if before and before < lowest and before > lowest - 2 * ROUND_SIZE and before % 2 == 1 then ok = true end
-      put_edge(job, id, round, position, ok, (states[position] or 0) >= FAILED)
+      put_edge(job, id, round, wait[LAID] + i, ok, (states[i] or 0) >= FAILED)
       local place = ok == nil and OPEN or ok and GOOD or BAD
       wait[place] = wait[place] + 1
     end
-    job.s[WAIT] = wait
+    wait[LAID], wait[NEXT] = wait[LAID] + #ids, next_at
+    if next_at > #text then wait[LAID], wait[NEXT] = nil, nil end
     save(job)
+    return #ids, next_at > #text
+  end
+
+  -- A job waits for those that stand aside as what it is after (the wait 0) or has spawned. What does not
+  -- fit into this script is made in ripples.
+  function kin.arm(job, join_text, round)
+    local policy, quorum, on_failure, deadline = struct.unpack(JOIN, join_text)
+    job.s[WAIT] = {round, 0, 0, 0, 0, policy, quorum, on_failure, deadline - 1, 0, round == 0 and JOIN_SIZE + 1 or 1}
+    local laid, all = kin.lay(job, edges_left)
+    edges_left = edges_left - laid
+    if not all then kin.fresh[#kin.fresh + 1] = {'a', job.seq} end
   end
 
   local function met(wait)
@@ -264,10 +295,10 @@ kin.parts[#kin.parts + 1] = function()
     if wait[OPEN] > 0 and wait[ON_FAILURE] == 0 then kin.fresh[#kin.fresh + 1] = {'s', job, wait[ROUND], 0} end
   end
 
-  -- Let a waiting job go, or end it, if its join says so. What is staged is judged later.
+  -- Let a waiting job go, or end it, if its join says so. What is staged, or has edges to come, is judged later.
   local function judge_join(job)
     local wait = job.s[WAIT]
-    if job.s[REASON] == 'staged' then return end
+    if job.s[REASON] == 'staged' or wait[LAID] then return end
     local over = lost(wait)
     if met(wait) or (over and wait[ON_FAILURE] > 0 and wait[OPEN] == 0) then
       fire(job)
@@ -276,9 +307,11 @@ kin.parts[#kin.parts + 1] = function()
     end
   end
 
-  -- The wait begins now: its deadline is set, and it may be over at once.
+  -- The wait begins now: its deadline is set, and it may be over at once. If edges are to come, it begins
+  -- with the last of them.
   function kin.begin(job)
     local wait = job.s[WAIT]
+    if wait[LAID] then return end
     if wait[DEADLINE] >= 0 then
       wait[LATE] = now + wait[DEADLINE]
       zput(OVERDUE, job.seq, wait[LATE])
@@ -314,6 +347,21 @@ kin.parts[#kin.parts + 1] = function()
     return false
   end
 
+  -- Go on with the edges of a wait. If the job has ended meanwhile, they are made only for it to let go of
+  -- those at their other ends.
+  function kin.arm_some(seq, budget)
+    local job = load(seq)
+    local wait = job and job.s[WAIT] or ''
+    if wait == '' or not wait[LAID] or (job.s[STATE] ~= HELD and not kin.sheds(job)) then return 0, true end
+    local laid, all = kin.lay(job, budget)
+    if all and job.s[STATE] ~= HELD then
+      kin.fresh[#kin.fresh + 1] = {'s', job, wait[ROUND], 0}
+    elseif all and job.s[REASON] ~= 'staged' then
+      kin.begin(job)
+    end
+    return laid, all
+  end
+
   -- What a join does at its deadline.
   function kin.give_up(job)
     if job.s[WAIT][ON_FAILURE] > 0 then
@@ -330,7 +378,7 @@ kin.parts[#kin.parts + 1] = function()
   -- Whether a job that ended while it waited lets go of what it waited for.
   function kin.sheds(job)
     local wait = job.s[WAIT]
-    if wait == '' or wait[OPEN] == 0 then return false end
+    if wait == '' or (wait[OPEN] == 0 and not wait[LAID]) then return false end
     if job.s[STATE] == FAILED then return wait[ON_FAILURE] == 0 end
     return wait[ROUND] > 0 or job.s[REASON] == 'sibling'
   end

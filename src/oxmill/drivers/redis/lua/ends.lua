@@ -22,9 +22,10 @@ local function frees(job)
   return groups.of(job) ~= '' and ((settings[8] or -1) >= 0 or settings[11] == 1)
 end
 
-local finish, lapse
+local kept, finish, lapse
 do
-  local function kept(job)
+  -- For how long to keep a job that has ended.
+  kept = function(job)
     local s = job.s
     if s[KEEP] >= 0 then return s[KEEP] end
     return groups.settings(s[QUEUE])[s[STATE] - RUNNING]

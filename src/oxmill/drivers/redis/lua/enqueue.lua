@@ -9,11 +9,8 @@
 local function read_plain(size)
   local wanted = {}
   for at = 5, #ARGV, size do
-    local job = parse('', ARGV[at + 1] .. struct.pack('>I8', now) .. ARGV[at + 2])
-    local s = job.s
-    local terms = {s[QUEUE], job.about, s[PRIORITY], s[DUE], -1, s[MAX_ATTEMPTS], s[CRASH_LIMIT],
-      s[KEEP], -1, s[KEY], s[UNTIL], s[WITHIN], size > 5 and tonumber(ARGV[at + 5]) or SKIP}
-    wanted[#wanted + 1] = {id = job.id, t = setmetatable(terms, TERMS), rest = job.rest}
+    local on_conflict = size > 5 and tonumber(ARGV[at + 5]) or SKIP
+    wanted[#wanted + 1] = read_record(ARGV[at + 1], ARGV[at + 2], on_conflict)
   end
   return wanted
 end

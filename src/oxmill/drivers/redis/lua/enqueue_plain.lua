@@ -20,6 +20,12 @@ if PLAIN_SIZES[ARGV[3]] then
     return false
   end
 
+  local function send(command, key, list)
+    for first = 1, #list, CHUNK do
+      redis.call(command, key, unpack(list, first, math.min(first + CHUNK - 1, #list)))
+    end
+  end
+
   local function fill_pages(first, last)
     for page = math.floor(first / PAGE), math.floor(last / PAGE) do
       local count = math.min(page * PAGE + PAGE - 1, last) - math.max(page * PAGE, first) + 1
@@ -62,16 +68,13 @@ if PLAIN_SIZES[ARGV[3]] then
           places[#places + 1], places[#places + 2] = priority, seq .. group .. '\0' .. packed
         end
         if #made > 0 then puts[#puts + 1], puts[#puts + 2] = group, kept .. table.concat(made) end
-        redis.call('ZADD', ROOT .. ':lane:' .. queue .. '\31' .. group, unpack(jobs_of[group]))
       end
     end
-    for first = 1, #puts, CHUNK do
-      local to = math.min(first + CHUNK - 1, #puts)
-      redis.call('HSET', key, unpack(puts, first, to))
-    end
-    for first = 1, #places, CHUNK do
-      redis.call('ZADD', ROOT .. ':lanes:' .. queue, unpack(places, first, math.min(first + CHUNK - 1, #places)))
-    end
+    -- A lane that is on record and not among the lanes would never be served.
+    if #places > 0 then redis.call('ZCARD', ROOT .. ':lanes:' .. queue) end
+    for group, list in pairs(jobs_of) do send('ZADD', ROOT .. ':lane:' .. queue .. '\31' .. group, list) end
+    send('HSET', key, puts)
+    send('ZADD', ROOT .. ':lanes:' .. queue, places)
     if #puts > 0 then redis.call('HSET', RULES, 'gated:queue:' .. queue, '1') end
     redis.call('HINCRBY', TALLIES, 'now:3:' .. queue, (#ARGV - 4) / size)
   end
@@ -103,22 +106,20 @@ if PLAIN_SIZES[ARGV[3]] then
       end
       answers[i] = later and CREATED_SCHEDULED or CREATED_WAITING
     end
-    local line = ROOT .. (later and ':due:' or ':line:') .. queue
-    for first = 1, #names, CHUNK do
-      local to = math.min(first + CHUNK - 1, #names)
-      redis.call('HSET', IDS, unpack(names, first, to))
-      redis.call('HSET', JOBS, unpack(records, first, to))
-      if not grouped then redis.call('ZADD', line, unpack(ranks, first, to)) end
-      if keyed then redis.call('HSET', UNIQUES, unpack(claimants, first, to)) end
+    -- What makes a repeated call a duplicate comes last: if a key of another type stops the script, the
+    -- call can be repeated. Keys of the queue come first: without a record, what they hold is passed over.
+    if grouped then
+      line_up(last - count + 1)
+    else
+      send('ZADD', ROOT .. (later and ':due:' or ':line:') .. queue, ranks)
     end
-    if grouped then line_up(last - count + 1) end
     fill_pages(last - count + 1, last)
     redis.call('SADD', QUEUES, queue)
-    if later then
-      redis.call('ZADD', MOMENTS, 'LT', soonest, queue)
-    elseif ARGV[2] ~= '' then
-      redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '')
-    end
+    if later then redis.call('ZADD', MOMENTS, 'LT', soonest, queue) end
+    send('HSET', JOBS, records)
+    if keyed then send('HSET', UNIQUES, claimants) end
+    send('HSET', IDS, names)
+    if not later and ARGV[2] ~= '' then redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '') end
     return answers
   end
 

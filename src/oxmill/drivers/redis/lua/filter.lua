@@ -32,11 +32,16 @@ do
     return false
   end
 
+  local function has_pair(there, name, value)
+    for i = 1, #there, 2 do
+      if there[i] == name and there[i + 1] == value then return true end
+    end
+    return false
+  end
+
   local function has_fields(there)
-    local values = {}
-    for i = 1, #(there or {}), 2 do values[there[i]] = there[i + 1] end
     for i = 1, #filter.fields, 2 do
-      if values[filter.fields[i]] ~= filter.fields[i + 1] then return false end
+      if not has_pair(there or {}, filter.fields[i], filter.fields[i + 1]) then return false end
     end
     return true
   end

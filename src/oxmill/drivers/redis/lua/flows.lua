@@ -29,11 +29,16 @@ local function cards_on_shelf()
   return cards, #cards == LOOKED_AT and string.sub(cards[#cards], 1, NUMBER_SIZE) or ''
 end
 
+local function has_pair(there, field, value)
+  for i = 1, #there, 2 do
+    if there[i] == field and there[i + 1] == value then return true end
+  end
+  return false
+end
+
 local function has_fields(there)
-  local values = {}
-  for i = 1, #there, 2 do values[there[i]] = there[i + 1] end
   for i = 1, #words, 2 do
-    if values[words[i]] ~= words[i + 1] then return false end
+    if not has_pair(there, words[i], words[i + 1]) then return false end
   end
   return true
 end

@@ -123,7 +123,14 @@ do
   function gates.names_of(job)
     local parts, fields, found = about(job), {}, {}
     local words, targets = parts[7] or {}, {}
-    for i = 1, #words, 2 do targets[#targets + 1] = words[i] .. '=' .. string.sub(words[i + 1], 2) end
+    local once = {}
+    for i = 1, #words, 2 do
+      local target = words[i] .. '=' .. string.sub(words[i + 1], 2)
+      if words[i + 1] ~= 'l' and not once[target] then
+        once[target] = true
+        targets[#targets + 1] = target
+      end
+    end
     table.sort(targets)
     fields_of('task', parts[1], fields)
     for _, target in ipairs(targets) do fields_of('field', target, fields) end

@@ -6,7 +6,7 @@
 -- Result: `groups`, the functions below. A crew is {running, lanes}, a lane {priority, turn, parked in,
 -- served of its turn}; a lane is parked in 0 (open), 1 or 2: the two take turns, so that opening all
 -- lanes at once is one step: from then on new ones are parked in the other.
-local groups = {}
+local groups = {buried = 0}
 do
   -- Names hold no control characters, so this parts any two of them.
   local PART, STATE = '\31', '\30'
@@ -17,6 +17,15 @@ do
   function groups.key(kind, queue, part)
     local key = ROOT .. ':' .. kind .. ':' .. queue
     return part and key .. PART .. part or key
+  end
+
+  -- An entry of a job that is gone, left by damage from outside: it goes from the set in which it was met.
+  -- In lanes and behind gates those that wait are counted.
+  function groups.bury(key, member)
+    zput(key, member, false)
+    local kind, queue = string.match(key, '^:(%a+):(.*)' .. PART, #ROOT + 1)
+    if kind == 'lane' or kind == 'aside' then tally('now:3:' .. queue, -1) end
+    groups.buried = groups.buried + 1
   end
 
   -- Of a queue: retention of the three ends, text, then its limits, in the order of steering.py.

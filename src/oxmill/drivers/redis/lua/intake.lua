@@ -32,6 +32,15 @@ local function read_jobs(at, count)
   return wanted, at
 end
 
+-- A job as a short way takes it: its record up to the time of enqueue, and after it.
+local function read_record(head, tail, on_conflict)
+  local job = parse('', head .. struct.pack('>I8', now) .. tail)
+  local s = job.s
+  local terms = {s[QUEUE], job.about, s[PRIORITY], s[DUE], -1, s[MAX_ATTEMPTS], s[CRASH_LIMIT],
+    s[KEEP], -1, s[KEY], s[UNTIL], s[WITHIN], on_conflict}
+  return {id = job.id, t = setmetatable(terms, TERMS), rest = job.rest, kin = {s[FLOW], '', s[33]}, after = ''}
+end
+
 local function take_content(job, new)
   local s, t = job.s, new.t
   set_aside(job, 'p', new.payload or false)
@@ -89,14 +98,14 @@ do
 
   -- The holder of the key runs: at most one job follows it.
   local function follow(new, claimant)
-    if claimant[SUCCESSOR] == '' then
+    local successor = claimant[SUCCESSOR] ~= '' and by_id(claimant[SUCCESSOR])
+    if not successor then
       local job = create(new, true)
       job.s[REASON] = 'rerun'
       claimant[SUCCESSOR] = job.id
       put_claimant(new.t[10], claimant)
       return answer(CREATED, job)
     end
-    local successor = by_id(claimant[SUCCESSOR])
     if new.t[13] == RERUN then return answer(DUPLICATE, successor, successor.id) end
     replace(successor, new)
     return answer(REPLACED, successor, successor.id)
@@ -126,6 +135,8 @@ do
     local key = new.t[10]
     if key ~= '' then
       local claimant = claimant_of(key)
+      -- A live holder that is gone was lost by damage from outside: its key is free.
+      if claimant and claimant[LIVE] == 1 and not by_id(claimant[HOLDER]) then claimant[LIVE] = 0 end
       if claimant and taken(claimant) then return contest(new, claimant) end
     end
     local job = create(new, false)

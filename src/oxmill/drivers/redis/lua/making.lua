@@ -28,10 +28,7 @@ kin.parts[#kin.parts + 1] = function()
       if parent ~= '' then add_child(stage, job) end
     end
     kin.enter(job)
-    if has_after then
-      local terms, ids = kin.after_of(new.after)
-      kin.arm(job, ids, terms, 0)
-    end
+    if has_after then kin.arm(job, new.after, 0) end
     if holds then
       kin.hold(stage, job)
     elseif has_after then
@@ -83,9 +80,13 @@ kin.parts[#kin.parts + 1] = function()
 
   -- The children that were staged under this name for this parent, in order.
   function kin.children_in(name, parent)
-    local found, ids = {}, {}
+    local found, ids, key = {}, {}, kin.children_of(name)
     if name == '' or not kin.stage(name) then return found end
-    for i, child in ipairs(kin.range(kin.children_of(name), 0, math.huge, 1000000)) do ids[i] = child[1] end
+    if zsets[key] then
+      for i, child in ipairs(kin.range(key, 0, math.huge, 1000000)) do ids[i] = child[1] end
+    else
+      ids = redis.call('ZRANGEBYSCORE', key, 0, '+inf')
+    end
     local text = text_of(parent.id)
     if kin.stage(name).parent == text then return ids end
     by_ids(ids)

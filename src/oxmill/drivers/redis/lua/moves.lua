@@ -191,7 +191,8 @@ local function index_fields(job, present)
   if letters == '' or not string.find(letters, 'f', 1, true) then return end
   local fields = about(job)[7]
   for i = 1, #fields, 2 do
-    zput(field_of(fields[i], fields[i + 1]), job.seq, present and 0)
+    -- The mark of a list is no value.
+    if fields[i + 1] ~= 'l' then zput(field_of(fields[i], fields[i + 1]), job.seq, present and 0) end
   end
 end
 

@@ -22,7 +22,7 @@ do
   end
 
   -- The first `count` jobs of several sorted sets in one order, none with a score above `top`, none
-  -- that `accept` refuses. Also tells whether another would follow.
+  -- that `accept` refuses. Also tells whether another would follow. Entries of jobs that are gone are buried.
   first_of = function(keys, count, top, accept)
     local sources, size = {}, math.ceil((count + 1) / math.max(#keys, 1)) + 1
     for _, key in ipairs(keys) do
@@ -44,6 +44,7 @@ do
         found[#found + 1] = job
       else
         passed = passed + 1
+        if not job then groups.bury(source.key, source.entries[source.at]) end
       end
       source.at = source.at + 2
       if source.at > #source.entries then refill(source, size) end

@@ -4,7 +4,8 @@
 -- ARGV: none.
 -- Result: `kin.ended`, `kin.ripple_on`, `kin.sweep_ripples`, `kin.let_go`. In RIPPLES the score is twice the
 -- number of a ripple, plus one for a close that tells of a success; the member is c and the id of the job
--- that ended, s and the number, wait and position of a join that is over, or f and a stage.
+-- that ended, s and the number, wait and position of a join that is over, f and a stage, or the number of a
+-- job after an a if edges of its wait are still to be made, after a d if they are to be forgotten.
 kin.parts[#kin.parts + 1] = function()
   local STAGE, WAIT = 32, 35
   local SHED, SIBLING = '>I4I4', 'sibling'
@@ -84,7 +85,9 @@ kin.parts[#kin.parts + 1] = function()
     local seqs = {}
     for at = 1, #some, NUMBER_SIZE do seqs[#seqs + 1] = string.sub(some, at, at + NUMBER_SIZE - 1) end
     load_all(seqs)
-    for _, seq in ipairs(seqs) do kin.close(load(seq), each[2], each[3]) end
+    for _, seq in ipairs(seqs) do
+      if load(seq) then kin.close(load(seq), each[2], each[3]) end
+    end
     return most, below.open == ''
   end
 
@@ -118,11 +121,17 @@ kin.parts[#kin.parts + 1] = function()
     local seqs, done = {}, math.min(budget, #held)
     for i = 1, done do seqs[i] = held[i][1] end
     load_all(seqs)
-    for i = 1, done do kin.let_go(load(seqs[i])) end
+    for i = 1, done do
+      if load(seqs[i]) then kin.let_go(load(seqs[i])) else zput(kin.staged_of(each[2]), seqs[i], false) end
+    end
     return done, #held <= budget
   end
 
-  local DOING = {c = close_some, s = shed_some, f = free_some}
+  local DOING = {
+    c = close_some, s = shed_some, f = free_some,
+    a = function(each, budget) return kin.arm_some(each[2], budget) end,
+    d = function(each, budget) return kin.drop_edges(each[2], budget) end,
+  }
 
   -- One ripple after the other; what they set off joins the end. Gives those that are left.
   local function run(ripples, budget)

@@ -2,41 +2,46 @@
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
 -- ARGV: 3 the bound of ripples, after a p if all are completions without an error or a step, then per item:
--- id, attempt, nonce, result after an r (n for null, nothing for none). Otherwise per item: id, its terms in msgpack {attempt,
+-- id, attempt, nonce, result after an r (n for null, nothing for none). After an s the same, followed by '' for no
+-- step or two bytes: how many fields are merged and whether there is a next step; then the fields and their
+-- values in turn, and of the next step: flow, queue, priority, its record up to the time of enqueue, its
+-- record after it. Otherwise per item: id, its terms in msgpack {attempt,
 -- nonce, outcome, delay, reason, result?, error?, scope it closes, step?}, then the result and the error if
 -- there are any, and what it does to its flow as in steps.lua.
 -- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
 -- because of it; queue, or {queue, queue in which a job was freed…}: the last one names those that flows
 -- have filled.
 make_way()
-local items, ids, at = {}, {}, 4
-local bound = tonumber(string.match(ARGV[3], '%d+'))
-while string.byte(ARGV[3]) == 112 and at <= #ARGV do
-  local result = ARGV[at + 3]
-  local first = string.sub(result, 1, 1)
-  result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
-  local terms = {tonumber(ARGV[at + 1]), ARGV[at + 2], 'complete', 0, ''}
-  items[#items + 1], ids[#ids + 1] = {ARGV[at], terms, result}, ARGV[at]
-  at = at + 4
-end
-while at <= #ARGV do
-  local terms = cmsgpack.unpack(ARGV[at + 1])
-  local item = {ARGV[at], terms}
-  at = at + 2
-  if terms[6] == 1 then item[3] = ARGV[at]; at = at + 1 end
-  if terms[7] == 1 then item[4] = ARGV[at]; at = at + 1 end
-  if terms[9] == 1 then item[5], at = kin.read_step(at) end
-  items[#items + 1], ids[#ids + 1] = item, item[1]
-end
-by_ids(ids)
 
-do
+-- A function of its own: Lua allows for 200 names in one.
+local function read_items()
+  local items, ids, at, way = {}, {}, 4, string.byte(ARGV[3])
+  while (way == 112 or way == 115) and at <= #ARGV do
+    local result = ARGV[at + 3]
+    local first = string.sub(result, 1, 1)
+    result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
+    local terms = {tonumber(ARGV[at + 1]), ARGV[at + 2], 'complete', 0, ''}
+    items[#items + 1], ids[#ids + 1] = {ARGV[at], terms, result}, ARGV[at]
+    at = at + 4
+    if way == 115 then items[#items][5], at = kin.read_short_step(at) end
+  end
+  while at <= #ARGV do
+    local terms = cmsgpack.unpack(ARGV[at + 1])
+    local item = {ARGV[at], terms}
+    at = at + 2
+    if terms[6] == 1 then item[3] = ARGV[at]; at = at + 1 end
+    if terms[7] == 1 then item[4] = ARGV[at]; at = at + 1 end
+    if terms[9] == 1 then item[5], at = kin.read_step(at) end
+    items[#items + 1], ids[#ids + 1] = item, item[1]
+  end
+  by_ids(ids)
   local in_flows = {}
   for _, id in ipairs(ids) do
     local job = by_id(id)
     if job and job.s[FLOW] ~= '' then in_flows[#in_flows + 1] = id end
   end
   if #in_flows > 1 then kin.fetch_below(in_flows) end
+  return items
 end
 
 local settle
@@ -101,7 +106,7 @@ local function take_steps()
   stepping, seen = {}, {}
 end
 
-for _, item in ipairs(items) do
+for _, item in ipairs(read_items()) do
   local job, terms = by_id(item[1]), item[2]
   -- A job that comes again sees all that was asked before.
   if seen[item[1]] then take_steps() end
@@ -127,7 +132,7 @@ for _, item in ipairs(items) do
   end
 end
 take_steps()
-kin.ripple(bound)
+kin.ripple(tonumber(string.match(ARGV[3], '%d+')))
 local names, last = kin.gained(), answers[#answers]
 if #names > 0 then
   local queues = type(last) == 'table' and last or {last}

@@ -1,10 +1,11 @@
 -- Shared: the short way of settle.lua, for a batch of completions of running jobs without unique keys
--- or anything set aside.
+-- or anything set aside, and of jobs of flows as in settle_flow.lua.
 -- Guarantee: as settle.lua. Declines, having written nothing, by going on to the long way.
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
 -- Result: as settle.lua.
-if string.byte(ARGV[3]) == 112 then
+if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
+  local STEPPED = string.byte(ARGV[3]) == 115
   local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
   local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
   local RUNNING, SUCCEEDED, WON_SUCCEEDED, FREED, PAGE, DAY = 4, 5, 25, 100, 256, 86400000000
@@ -90,14 +91,26 @@ if string.byte(ARGV[3]) == 112 then
 
   local function frame(id_size, size, about) return struct.pack('>BI3I3', id_size, size, about) end
 
-  local function settle()
-    local count = (#ARGV - 3) / 4
-    local ids, seen = {}, {}
-    for i = 1, count do
-      ids[i] = ARGV[4 * i]
-      if seen[ids[i]] then return nil end
-      seen[ids[i]] = true
+  -- Where each item starts among the arguments; nothing if a job is named twice.
+  local function items()
+    local ids, places, seen, at = {}, {}, {}, 4
+    while at <= #ARGV do
+      if seen[ARGV[at]] then return nil end
+      seen[ARGV[at]] = true
+      ids[#ids + 1], places[#places + 1] = ARGV[at], at
+      at = at + 4
+      if STEPPED then
+        local fields, steps = string.byte(ARGV[at], 1, 2)
+        at = at + 1 + 2 * (fields or 0) + 5 * (steps or 0)
+      end
     end
+    return ids, places
+  end
+
+  local function settle()
+    local ids, places = items()
+    if not ids then return nil end
+    local count, way = #ids, nil
     local seqs = redis.call('HMGET', IDS, unpack(ids))
     for i = 1, count do
       if not seqs[i] then return nil end
@@ -120,12 +133,21 @@ if string.byte(ARGV[3]) == 112 then
 
     for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
       if not blob then return nil end
-      local seq, attempt, nonce, result = seqs[i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
+      local seq, place = seqs[i], places[i]
+      local attempt, nonce, result = ARGV[place + 1], ARGV[place + 2], ARGV[place + 3]
       local id_size, size, about = struct.unpack('>BI3I3', blob)
       local start, letter = 7 + id_size, string.sub(result, 1, 1)
       local queue, keep, at = fresh(blob, start, start + size, nonce)
-      local s
-      if not queue or attempt ~= '1' then
+      local s, standing
+      -- A job of a flow has at least 30 places.
+      if not queue and string.byte(blob, start + 1) == 220 and string.byte(blob, start + 3) >= 30 then
+        way = way or flow_way()
+        queue, standing = way.take(ids[i], blob, start, start + size, {attempt = attempt, nonce = nonce}, letter,
+          STEPPED and place + 4)
+        if not queue then return nil end
+      elseif STEPPED and ARGV[place + 4] ~= '' then
+        return nil
+      elseif not queue or attempt ~= '1' then
         s = cmsgpack.unpack(string.sub(blob, start + 1, start + size))
         if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
           or s[ATTEMPT] ~= tonumber(attempt) or s[NONCE] ~= nonce then
@@ -134,7 +156,7 @@ if string.byte(ARGV[3]) == 112 then
         queue, keep = s[QUEUE], s[KEEP]
       end
       local part = part_of(queue)
-      if keep < 0 then keep = part.keep end
+      if standing then keep = -1 elseif keep < 0 then keep = part.keep end
       local group, freed = group_of(blob, start + size + 1, about), part.frees
       if group ~= '' then
         part.groups = part.groups or {}
@@ -149,7 +171,10 @@ if string.byte(ARGV[3]) == 112 then
         part.gone[#part.gone + 1], part.ids[#part.ids + 1] = seq, ids[i]
       else
         local record
-        if s then
+        if standing then
+          record = frame(id_size, #standing, about) .. string.sub(blob, 8, start) .. standing
+            .. string.sub(blob, start + size + 1)
+        elseif s then
           s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
           s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, letter
           local packed = cmsgpack.pack(s)
@@ -169,21 +194,31 @@ if string.byte(ARGV[3]) == 112 then
         end
         local last = #part.records
         part.records[last + 1], part.records[last + 2] = seq, record
-        if not part.expiry[keep] then part.expiry[keep] = string.format('%d', now + keep) end
-        part.ends[last + 1], part.ends[last + 2] = part.expiry[keep], seq
+        -- A job of a flow is kept as long as that.
+        if not standing then
+          if not part.expiry[keep] then part.expiry[keep] = string.format('%d', now + keep) end
+          part.ends[#part.ends + 1], part.ends[#part.ends + 2] = part.expiry[keep], seq
+        end
       end
     end
+    if way and not way.ready() then return nil end
 
     redis.call('HDEL', ROOT, '-')
+    local filled = way and way.write() or {}
+    for _, queue in ipairs(filled) do part_of(queue).freed = true end
+    if #filled > 0 then answers[2 * count] = {answers[2 * count], unpack(filled)} end
     if #results > 0 then redis.call('HSET', ASIDES, unpack(results)) end
     for queue, part in pairs(parts) do
-      redis.call('ZREM', ROOT .. ':leases:' .. queue, unpack(part.seqs))
-      redis.call('HINCRBY', TALLIES, 'ever:5:' .. queue, #part.seqs)
+      -- If keys of the groups are of another type, the jobs keep their leases.
       if part.groups then stop(queue, part.groups) end
+      if #part.seqs > 0 then
+        redis.call('ZREM', ROOT .. ':leases:' .. queue, unpack(part.seqs))
+        redis.call('HINCRBY', TALLIES, 'ever:5:' .. queue, #part.seqs)
+      end
       if part.freed and ARGV[2] ~= '' then redis.call('PUBLISH', ARGV[2] .. 'work:' .. queue, '') end
       if #part.records > 0 then
         redis.call('HSET', JOBS, unpack(part.records))
-        redis.call('ZADD', ENDED, unpack(part.ends))
+        if #part.ends > 0 then redis.call('ZADD', ENDED, unpack(part.ends)) end
         redis.call('HINCRBY', TALLIES, 'now:5:' .. queue, #part.records / 2)
       end
       if #part.gone > 0 then
@@ -204,13 +239,15 @@ if string.byte(ARGV[3]) == 112 then
     end
     if ARGV[2] ~= '' then
       local buckets = {}
-      for i = 1, count do
-        local bucket = string.byte(ids[i], -1) % 16
+      local function note(id)
+        local bucket = string.byte(id, -1) % 16
         local told = buckets[bucket]
         if not told then told = {}; buckets[bucket] = told end
-        told[#told + 1] = string.char(#ids[i])
-        told[#told + 1] = ids[i]
+        told[#told + 1] = string.char(#id)
+        told[#told + 1] = id
       end
+      for i = 1, count do note(ids[i]) end
+      for _, flow in ipairs(way and way.over or {}) do note(flow) end
       for bucket, told in pairs(buckets) do
         redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, table.concat(told))
       end

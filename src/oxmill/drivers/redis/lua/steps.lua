@@ -3,7 +3,7 @@
 -- children, in the step that ends its attempt.
 -- KEYS: those of keys.py.
 -- ARGV: none.
--- Result: `kin.read_step`, `kin.step`.
+-- Result: `kin.read_step`, `kin.read_short_step`, `kin.step`.
 kin.parts[#kin.parts + 1] = function()
   local STAGE, RESUME = 32, 34
 
@@ -16,6 +16,20 @@ kin.parts[#kin.parts + 1] = function()
     for i = 1, 2 * terms[3] do step.merge[i] = ARGV[at + i - 1] end
     step.next, at = read_jobs(at + 2 * terms[3], terms[4])
     step.spawn, at = read_jobs(at, terms[5])
+    return step, at
+  end
+
+  -- ARGV: as settle.lua says of a step in the short form. Nothing if there is none.
+  function kin.read_short_step(at)
+    if ARGV[at] == '' then return nil, at + 1 end
+    local fields, steps = string.byte(ARGV[at], 1, 2)
+    local step = {resume = '', publish = '', join = '', merge = {}, next = {}, spawn = {}}
+    for i = 1, 2 * fields do step.merge[i] = ARGV[at + i] end
+    at = at + 1 + 2 * fields
+    if steps == 1 then
+      step.next[1] = read_record(ARGV[at + 3], ARGV[at + 4], SKIP)
+      at = at + 5
+    end
     return step, at
   end
 
@@ -64,6 +78,7 @@ kin.parts[#kin.parts + 1] = function()
   end
 
   local function without_repeats(staged, spawned)
+    if #spawned == 0 then return staged end
     local ids, once = {}, {}
     for _, id in ipairs(staged) do
       once[id] = true
@@ -93,7 +108,7 @@ kin.parts[#kin.parts + 1] = function()
     leave(job)
     s[STATE], s[LEASED], s[REASON] = HELD, 0, 'children'
     join(job)
-    kin.arm(job, ids, step.join, s[ATTEMPT])
+    kin.arm(job, step.join, s[ATTEMPT])
     kin.begin(job)
   end
 end

@@ -1,6 +1,6 @@
 -- Guarantee: what a claim does for its queues is done for all in which a moment has come, `limit`
 -- jobs of each kind; leases granted later than now (the clock was stepped back) are cut to their
--- full length from now; rules that have ended are dropped; joins past their deadline give up, and
+-- full length from now, and their queues' lanes are looked at again; rules that have ended are dropped; joins past their deadline give up, and
 -- ripples go on.
 -- KEYS: those of keys.py.
 -- ARGV: 3 limit, 4 bound of leases that are cut.
@@ -16,15 +16,20 @@ local function rebase(queue, left)
     'LIMIT', 0, LOOKED_AT)
   load_all(seqs)
   for _, seq in ipairs(seqs) do
-    local s = load(seq).s
-    if s[LEASED] - s[LEASE] > now + TOLERANCE then
+    local job = load(seq)
+    local s = job and job.s
+    if not s then
+      zput(leases_of(queue), seq, false)
+    elseif s[LEASED] - s[LEASE] > now + TOLERANCE then
       if left == 0 then return 0 end
       s[LEASED] = now + s[LEASE]
-      prolong(load(seq))
+      prolong(job)
       left = left - 1
     end
   end
   redis.call('ZADD', GRANTS, now, queue)
+  -- What lanes are parked for was judged by the other clock.
+  groups.open_all(queue, limit)
   return left
 end
 

@@ -87,7 +87,7 @@ do
     lane.read, lane.full = lane.read + #members, #members == lane.chunk
     lane.chunk = math.min(lane.chunk * 4, source.wanted + 1)
     local last = #lane.seqs
-    for i, member in ipairs(members) do lane.seqs[last + i] = seq_of(member) end
+    for i, member in ipairs(members) do lane.seqs[last + i], lane.members[last + i] = seq_of(member), member end
   end
 
   -- The next job of a lane that is there and not late; nothing if it has none.
@@ -101,8 +101,10 @@ do
       if not seq then return nil end
       local job = load(seq)
       if job and not too_late(job) then return job end
-      lane.at, lane.late, source.passed = lane.at + 1, true, source.passed + 1
+      if job then lane.late = true else groups.bury(lane.key, lane.members[lane.at]) end
+      lane.at, source.passed = lane.at + 1, source.passed + 1
     end
+    lane.late = true -- for all that is known: there may be more behind
   end
 
   local function gate_of(source, group)
@@ -134,7 +136,7 @@ do
     local chunk, heads = #members == 1 and not band.full and source.wanted + 1 or 2, {}
     for _, name in ipairs(names) do
       local lane = {
-        group = name, own = groups.lane(source.queue, name, band.priority), seqs = {}, at = 1, read = 0,
+        group = name, own = groups.lane(source.queue, name, band.priority), seqs = {}, members = {}, at = 1, read = 0,
         key = name == '' and line_of(source.queue) or groups.key('lane', source.queue, name),
         chunk = chunk, full = true,
       }
@@ -326,7 +328,7 @@ do
     end
     local source = {queue = queue, wanted = wanted, passed = 0, claim = claim}
     if not claim.scoped and not gated(queue) then
-      source.line = {key = line_of(queue), seqs = {}, at = 1, read = 0, chunk = wanted + 1, full = true}
+      source.line = {key = line_of(queue), seqs = {}, members = {}, at = 1, read = 0, chunk = wanted + 1, full = true}
       return source
     end
     make_plain_lanes(queue)
@@ -382,14 +384,36 @@ do
     return now
   end
 
+  -- A lane that was parked until something happens may since have a gate that time opens, if the clock was
+  -- stepped back: the first of those at which a group opens, of as many lanes as are looked at at once.
+  local function first_reopening(source)
+    local granted = tonumber(redis.call('ZSCORE', GRANTS, source.queue) or 0)
+    if granted <= now then return nil end
+    local first
+    for set = 1, 2 do
+      local names, key = {}, groups.key('parked', source.queue, tostring(set))
+      for i, member in ipairs(redis.call('ZRANGE', key, 0, LANES_AT_ONCE - 1)) do names[i] = groups.named(member) end
+      groups.load(source.queue, names)
+      for _, group in ipairs(names) do
+        local moment = gates.shut(gates.of(source.queue, group, groups.crew(source.queue, group)[1]))
+        if moment and moment < gates.never and (not first or moment < first) then first = moment end
+      end
+    end
+    return first
+  end
+
   -- After the flush: when to look again at a queue that could give no more, as far as time alone opens it.
   function turns.moment(source)
     if source.line then return nil end
     if source.claim.cut then return now end
     local moment = gates.shut(source.gate)
     if moment then return moment < gates.never and moment or nil end
-    local opening, back = first_opening(source), first_back(source)
-    return opening and back and math.min(opening, back) or opening or back
+    local first
+    for _, look in ipairs({first_opening, first_back, first_reopening}) do
+      local found = look(source)
+      if found and (not first or found < first) then first = found end
+    end
+    return first
   end
 
   -- After the flush: claims of a queue that has no gates any more take the short way again.

@@ -52,6 +52,11 @@ local function give_back_key(job)
     put_claimant(key, claimant)
   elseif claimant[HOLDER] == job.id and claimant[SUCCESSOR] ~= '' then
     local heir = by_id(claimant[SUCCESSOR])
+    if not heir then
+      claimant[SUCCESSOR] = ''
+      put_claimant(key, claimant)
+      return let_key_go(job)
+    end
     take_key(heir, heir.s[ENQUEUED])
     heir.s[REASON] = ''
     line_up(heir, due_at(heir))

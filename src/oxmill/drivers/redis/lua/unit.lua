@@ -85,12 +85,19 @@ local function ring()
   if prefix == '' then return end
   for _, queue in ipairs(gained) do redis.call('PUBLISH', prefix .. 'work:' .. queue, '') end
   local buckets = {}
-  for _, id in ipairs(ended) do
+  local function note(id)
     local bucket = string.byte(id, -1) % 16
     local ids = buckets[bucket]
     if not ids then ids = {}; buckets[bucket] = ids end
     ids[#ids + 1] = string.char(#id) .. id
   end
+  -- The opposite of text_of, as pack_id in record.py.
+  local function id_of(text)
+    if #text ~= 32 or string.find(text, '[^0-9a-f]') then return text end
+    return '\1' .. string.gsub(text, '..', function(byte) return string.char(tonumber(byte, 16)) end)
+  end
+  for _, id in ipairs(ended) do note(id) end
+  for _, flow in ipairs(ended.flows or {}) do note(id_of(flow)) end
   for bucket, ids in pairs(buckets) do
     redis.call('PUBLISH', prefix .. 'ended:' .. bucket, table.concat(ids))
   end
@@ -135,6 +142,23 @@ do
     send('ZADD', key, puts)
   end
 
+  -- Many are read and written at once: flows have some each.
+  local function write_tallies()
+    local fields, few = {}, 2
+    for field, count in pairs(tallies) do
+      if count ~= 0 then fields[#fields + 1] = field end
+    end
+    if #fields <= few then
+      for _, field in ipairs(fields) do redis.call('HINCRBY', TALLIES, field, tallies[field]) end
+      return
+    end
+    local puts = {}
+    for i, value in ipairs(hmget(TALLIES, fields)) do
+      puts[2 * i - 1], puts[2 * i] = fields[i], string.format('%d', tonumber(value or 0) + tallies[fields[i]])
+    end
+    send('HSET', TALLIES, puts)
+  end
+
   local function write_pages()
     for page, count in pairs(pages) do
       if count ~= 0 then
@@ -158,21 +182,47 @@ do
     end
   end
 
+  local function moves()
+    for _, members in pairs(zsets) do
+      for _, score in pairs(members) do
+        if not score then return true end
+      end
+    end
+    return false
+  end
+
+  -- A key of another type, which somebody else has put there, must stop a script that moves jobs before it
+  -- writes; where jobs are only added, the order of writing is enough. Asked of the keys of queues only: the
+  -- others are not named by people, or cannot lose a job.
+  local function check_types()
+    if not moves() then return end
+    local OURS = {field = 1, members = 1, state = 1, stages = 1, shelf = 1, staged = 1, children = 1, up = 1}
+    for command, keys in pairs({HLEN = hashes, ZCARD = zsets}) do
+      for key in pairs(keys) do
+        local kind = string.match(key, '^:(%l+):', #ROOT + 1)
+        if kind and not OURS[kind] then redis.call(command, key) end
+      end
+    end
+  end
+
+  -- What makes a repeated call a duplicate comes last, so that one that was stopped can be repeated.
   flush = function()
     if flush_jobs then flush_jobs() end
     if flush_flows then flush_flows() end
     if flush_groups then flush_groups() end
+    check_types()
     if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
-    for key, fields in pairs(hashes) do write_hash(key, fields) end
     for key, members in pairs(zsets) do write_zset(key, members) end
-    for field, count in pairs(tallies) do
-      if count ~= 0 then redis.call('HINCRBY', TALLIES, field, count) end
-    end
+    local ids = hashes[IDS]
+    hashes[IDS] = nil
+    for key, fields in pairs(hashes) do write_hash(key, fields) end
+    write_tallies()
     write_pages()
     for queue in pairs(named) do redis.call('SADD', QUEUES, queue) end
     for queue, moment in pairs(soonest) do redis.call('ZADD', MOMENTS, 'LT', moment, queue) end
     for queue, moment in pairs(granted) do redis.call('ZADD', GRANTS, 'GT', moment, queue) end
     write_events()
+    if ids then write_hash(IDS, ids) end
     hashes, zsets, tallies, events = {}, {}, {}, {}
     named, soonest, granted, pages = {}, {}, {}, {}
   end

@@ -1,0 +1,11 @@
+-- Running jobs that may take steps in their flows.
+-- Parameters: ids, a JSON array.
+-- Result: id, seq, queue, attempt, nonce, keep, extras, group_name, limits of its queue or NULL.
+SELECT
+    j.id, j.seq, j.queue, j.attempt, j.nonce, j.keep, j.extras, j.group_name,
+    (SELECT s.limits FROM oxmill_queue_settings AS s WHERE s.queue = j.queue)
+FROM JSON_TABLE(
+    :ids, '$[*]' COLUMNS (number FOR ORDINALITY, value VARBINARY(200) PATH '$')
+) AS asked
+STRAIGHT_JOIN oxmill_jobs AS j FORCE INDEX (oxmill_jobs_id) ON j.id = asked.value
+WHERE j.state = 'running' AND j.unique_key IS NULL;

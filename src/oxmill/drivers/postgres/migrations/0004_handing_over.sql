@@ -1,0 +1,1 @@
+-- No change of tables: the function `hand_over` is new.

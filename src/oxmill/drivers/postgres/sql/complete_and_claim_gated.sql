@@ -1,0 +1,26 @@
+-- Settles a batch of successes and claims the next jobs of a gated queue, in this order, in one round
+-- trip. If any of the successes is not plain, nothing is claimed: the caller settles the rest first.
+-- Parameters: those of `complete`, and those of `claim_gated`.
+-- Result: item, queue, kept and frees as from `complete`, with all else NULL; then, with these NULL, the
+-- rows of `claim_gated`.
+WITH done AS MATERIALIZED (
+    SELECT item, of_queue, kept, frees
+    FROM oxmill.complete_jobs(
+        :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
+        :usual::bigint, :gone_first::boolean, :at::bigint
+    )
+)
+SELECT
+    item, of_queue, kept, frees, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
+    NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
+    NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::boolean
+FROM done
+UNION ALL
+SELECT
+    NULL, NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+    enqueued_at, group_name, extras, progress, unique_key, now, next_due, tend
+FROM oxmill.claim_gated(
+    :queue::text, :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
+    :known::text, :slots::integer, :pace::bigint, :burst::integer
+)
+WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[]);

@@ -1,0 +1,145 @@
+"""What flows cost in PostgreSQL, counted: round trips, pages, and how every statement finds its rows."""
+
+import pytest
+from private_postgres import FAST, Server, schema_url
+from test_postgres_plans import PLANS, nodes
+
+from flow_load import BATCH, claim, do, end_children, prepare_join, start_pipelines, steps, turn
+from oxmill.drivers.postgres.connection import Link
+from oxmill.drivers.postgres.driver import open_postgres
+
+FEW, MANY = 1_000, 10_000
+FLOWS, FAR = 100_000, 1_000_000
+TABLES = {"jobs", "nodes", "flows", "flow_state", "edges"}
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """The names of what was sent, one for each round trip."""
+    names = []
+    ask, send = Link.ask, Link.send
+
+    def asking(self, query):
+        names.append(query.text.name)
+        return ask(self, query)
+
+    def sending(self, several):
+        if len(several) > 1:
+            names.append(f"{len(several)} queries")
+        return send(self, several)
+
+    monkeypatch.setattr(Link, "ask", asking)
+    monkeypatch.setattr(Link, "send", sending)
+    return names
+
+
+def test_steps_and_the_next_claim_are_one_round_trip_and_their_state_another(postgres_server, sent):
+    driver = open_postgres(schema_url(), doorbell=False)
+    start_pipelines(driver, 2 * BATCH)
+    leases = do(driver, claim()).jobs
+    sent.clear()
+
+    more = turn(driver, steps(leases))
+    turn(driver, steps(more, last=True))
+
+    assert sent == ["hand_over_and_claim", "state_fields"] * 2
+    driver.close()
+
+
+@pytest.fixture
+def server():
+    watching = {"shared_preload_libraries": "pg_stat_statements"}
+    server = Server(**FAST, **watching, autovacuum="off").start()
+    yield server
+    server.stop()
+
+
+def test_a_large_join_is_linear(server):
+    """A child costs the same whether a thousand wait with it or ten thousand."""
+    server.ask("CREATE EXTENSION pg_stat_statements")
+    pages = {}
+    for children in (FEW, MANY):
+        driver = open_postgres(schema_url(server), doorbell=False)
+        prepare_join(driver, "j", children)
+        server.ask("SELECT pg_stat_statements_reset()")
+        end_children(driver, children)
+        ((read,),) = server.ask(
+            "SELECT sum(shared_blks_hit + shared_blks_read) FROM pg_stat_statements"
+        )
+        pages[children] = float(read) / children
+        driver.close()
+    assert pages[MANY] <= 1.5 * pages[FEW], pages
+
+
+def fill(server):
+    """Many flows of three steps each, of which the last one waits."""
+    with server.client() as client:
+        client.execute(
+            "INSERT INTO oxmill.flows (id, name, started_at, fields, published, live)"
+            f" SELECT 'o' || n, 'p', 1, '{{}}', 1, 1 FROM generate_series(1, {FLOWS}) AS n"
+        )
+        client.execute(
+            "INSERT INTO oxmill.jobs (seq, place, id, due_at, enqueued_at, priority, max_attempts,"
+            " crash_limit, queue, task, state, payload, keep, extras, attempt)"
+            f" SELECT {FAR} + 3 * n + k, {FAR} + 3 * n + k, 'o' || n || '.' || k, 1, 1, 9, 20, 3, 'flows', 't',"
+            " CASE k WHEN 2 THEN 'waiting' ELSE 'succeeded' END, '', -1,"
+            " json_build_object('flow', 'o' || n)::text, 0"
+            f" FROM generate_series(1, {FLOWS}) AS n, generate_series(0, 2) AS k"
+        )
+        client.execute(
+            "INSERT INTO oxmill.nodes (job, id, flow, staged, member_no, waiting, round, succeeded,"
+            " failed, open) SELECT j.seq, j.id, split_part(j.id, '.', 1), 0, 0, 0, 0, 0, 0, 0"
+            " FROM oxmill.jobs AS j WHERE j.seq > 1000000"
+        )
+        client.execute(
+            "INSERT INTO oxmill.flow_state (flow, name, value)"
+            f" SELECT 'o' || n, 'x' || k, 'y' FROM generate_series(1, {FLOWS}) AS n,"
+            " generate_series(0, 2) AS k"
+        )
+        client.execute(
+            "INSERT INTO oxmill.edges (dependent, round, position, upstream)"
+            f" SELECT {FAR} + 3 * n + 2, 0, 0, 'o' || n || '.none' FROM generate_series(1, {FLOWS}) AS n"
+        )
+        client.execute(f"SELECT setval('oxmill.numbers', {2 * FAR})")
+
+
+def check(plans):
+    """Every table of flows is read through an index, and only as far as a batch needs."""
+    looked = set()
+    for message in plans:
+        for node in nodes(message):
+            table, kind = node.get("Relation Name"), node["Node Type"]
+            if table not in TABLES or kind in {"ModifyTable", "LockRows"}:
+                continue
+            looked.add(table)
+            loops = node.get("Actual Loops", 1)
+            rows = (node.get("Actual Rows", 0) + node.get("Rows Removed by Filter", 0)) * loops
+            assert kind in {"Index Scan", "Index Only Scan", "Tid Scan"}, (kind, node["Query"])
+            assert rows <= 20 * BATCH, (rows, kind, node.get("Index Name"), node["Query"])
+    return looked
+
+
+def test_steps_go_by_indexes_however_many_flows_there_are(server):
+    """Before the server has statistics about its tables, and after."""
+    options = "%20".join(f"-c%20{name}={value}" for name, value in PLANS.items())
+    driver = open_postgres(f"{server.url}?pool=1&options={options}", doorbell=False)
+    start_pipelines(driver, 3 * BATCH)
+    fill(server)
+    plans = []
+    link = driver.transport._pool.take()
+    link.connection.add_notice_handler(lambda notice: plans.append(notice.message_primary))
+    driver.transport._pool.give_back(link)
+    looked = set()
+    for statistics in (False, True):
+        if statistics:
+            server.ask("ANALYZE")
+        leases = do(driver, claim()).jobs
+        assert all(lease.id.startswith("p") for lease in leases)
+        plans.clear()
+        more = turn(driver, steps(leases))
+        turn(driver, steps(more, last=True))
+        looked |= check(plans)
+    assert looked == TABLES
+    driver.close()
