@@ -19,8 +19,9 @@ from oxmill.drivers.mysql.counts import changed, tallies, with_any
 from oxmill.drivers.mysql.faults import Taken
 from oxmill.drivers.mysql.fields import adapted, stored_rows
 from oxmill.drivers.mysql.gates import GateTalk
+from oxmill.drivers.mysql.knocking import Seen
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
+from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
@@ -99,9 +100,11 @@ class Session:
         self._pending: Batch = []
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
-        self._gates = gates = GateTalk(self._add, self._send)
+        self._ahead: Ahead | None = None
+        """What was read before it was asked for, as long as nothing is written."""
+        self._gates = gates = GateTalk(self._add, self._send, self._wrote)
         self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
-            Statement: self._statement,
+            Statement: self._told,
             Many: self._many,
             Fresh: self._fresh,
             Tallied: self._tallied,
@@ -161,6 +164,9 @@ class Session:
             self._open = True
         self._pending += texts
 
+    def _wrote(self) -> None:
+        self._ahead = None
+
     def _send(self) -> Talk[list[Result]]:
         batch, self._pending = self._pending, []
         return (yield batch)
@@ -179,6 +185,7 @@ class Session:
         if alone and self._replayed < len(self._done):
             self._replayed += 1
             return self._done[self._replayed - 1]
+        self._wrote()
         now = SERVER_TIME if self._clock is None else self._clock()
         self._add(statement("shortcut_begins", {"now": now}))
         spans: list[slice] = []
@@ -193,10 +200,16 @@ class Session:
         answers = [step.answer(results[span]) for step, span in zip(steps, spans, strict=True)]
         if goes_on:
             ((self._moment,),) = results[-1].rows
+            self._look_ahead(steps[-1].ahead(results[spans[-1]]))
         if alone:
             self._done.append(answers)
             self._replayed += 1
         return answers
+
+    def _look_ahead(self, ahead: Ahead | None) -> None:
+        self._ahead = ahead
+        if isinstance(ahead, Seen):
+            self._gates.knocked(ahead)
 
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
@@ -217,6 +230,10 @@ class Session:
         return cast("tuple[Enqueued, ...]", answers)
 
     # -- steps -----------------------------------------------------------------------------------
+
+    def _told(self, step: Statement) -> Talk[Rows]:
+        known = None if self._ahead is None else self._ahead.reply(step)
+        return (yield from self._statement(step)) if known is None else known
 
     def _statement(self, step: Statement) -> Talk[Rows]:
         if step.counts:
@@ -243,6 +260,7 @@ class Session:
         if text.startswith(b"SELECT"):
             rows = (yield from self._ask(text)).rows
             return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
+        self._wrote()
         self._add(text)
         return rows
 
@@ -305,6 +323,7 @@ class Session:
         if step.name == "add_events":
             self._events += rows
             return len(rows)
+        self._wrote()
         if step.name == "drop_lanes":
             self._add(statement("drop_lanes", {"lanes": json_text(rows)}))
             return len(rows)
