@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from oxmill.drivers.mysql.literals import Sql
-from oxmill.drivers.mysql.shortcut import Result, Shortcut
+from oxmill.drivers.mysql.shortcut import Ahead, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.limits import GROUP_SLOTS
 from oxmill.drivers.sql.rows import json_text
@@ -111,7 +111,7 @@ class Knocking(Shortcut[Any]):
 
 
 @dataclass(slots=True)
-class Seen:
+class Seen(Ahead):
     """What a claim behind the gates of one queue has read ahead."""
 
     queue: str

@@ -98,6 +98,8 @@ class Session:
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
         self._pending: Batch = []
+        self._sure = False
+        """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
         self._ahead: Ahead | None = None
@@ -168,7 +170,7 @@ class Session:
         self._ahead = None
 
     def _send(self) -> Talk[list[Result]]:
-        batch, self._pending = self._pending, []
+        batch, self._pending, self._sure = self._pending, [], False
         return (yield batch)
 
     def _ask(self, text: bytes) -> Talk[Result]:
@@ -214,6 +216,8 @@ class Session:
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
         now = None
+        if self._sure:
+            yield from self._send()
         if any(job.run_at is not None for job in step.jobs):
             now = yield from self._now(NOW)
         within = self._open
@@ -331,18 +335,29 @@ class Session:
             rows = stored_rows(rows)
         if step.name in _NEWS:
             self._gates.told()
+        if step.name == "insert_job":
+            return (yield from self._insert(step))
         texts = list(many(step.name, rows))
         self._add(*texts)
         if step.name == "add_flow":
             results = yield from self._send()
             return sum(result.affected for result in results[-len(texts) :])
-        if step.name != "insert_job":
-            return len(rows)
+        return len(rows)
+
+    def _insert(self, step: Many) -> Talk[int]:
+        """Store jobs; 0 if an id is taken. Where they are sure to be free and one is not, the plan is
+        started again, by whom that was to be told to."""
+        if self._sure:
+            yield from self._send()
+        self._add(*many(step.name, step.rows))
+        if step.sure:
+            self._sure = True
+            return len(step.rows)
         try:
             yield from self._send()
         except Taken:
             return 0
-        return len(rows)
+        return len(step.rows)
 
     def _tallied(self, step: Tallied) -> Talk[None]:
         counts = self._counts
@@ -364,6 +379,9 @@ class Session:
     def _draw(self, step: Draw) -> Talk[range]:
         if step.n > BLOCK:
             raise BadInput(f"{step.n} jobs are too many for one call; use at most {BLOCK}")
+        drawn = None if self._ahead is None else self._ahead.drawn(step.n)
+        if drawn is not None:
+            return drawn
         first = (yield from self._ask(statement("draw", {}))).insert_id * BLOCK
         return range(first, first + step.n)
 

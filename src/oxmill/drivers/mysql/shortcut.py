@@ -7,7 +7,7 @@ then the operation goes the long way, step by step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from oxmill.drivers.sql.steps import Rows, Start, Statement, Whole
 from oxmill.store.plan import Step, Steps
@@ -23,12 +23,16 @@ class Result(NamedTuple):
     insert_id: int
 
 
-class Ahead(Protocol):
+class Ahead:
     """What was read before it was asked for. It holds until something is written."""
 
     def reply(self, step: Statement) -> Rows | None:
         """The rows of a statement, or `None` if they are not known."""
-        ...
+        raise NotImplementedError
+
+    def drawn(self, n: int) -> range | None:  # noqa: ARG002 - most draw nothing
+        """So many numbers that were drawn, or `None`."""
+        return None
 
 
 class Shortcut(Step[T | None], Generic[T]):
