@@ -1,7 +1,8 @@
 """The doorbell between processes: while someone listens, one light look after the other.
 
 MySQL tells nobody that something was written. One thread per process asks for what was written last,
-which costs a fraction of a claim however many bells there are, and wakes everybody if that differs.
+which costs a fraction of a claim however many bells there are, and wakes whom it may concern if that
+differs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Final
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import FAULTS
 from oxmill.drivers.mysql.link import Link, Question
+from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.statements import statement
 from oxmill.store.bells import LocalBell, LocalDoorbell
+from oxmill.store.doorbell import CONTROL
 
 _log: Final = logging.getLogger("oxmill.mysql")
 
@@ -100,16 +103,16 @@ class MysqlDoorbell(LocalDoorbell):
         """Look until nobody listens any more, which is the answer `False`."""
         link = Link(self._place)
         look = Question(statement("last_change", {}))
-        seen: object = None
+        seen: list[Result] | None = None
         busy = time.monotonic()
         try:
             while not self._stop.is_set():
-                ((rows, _, _),) = link.ask_again(look)
-                first, changed, seen = seen is None, rows != seen, rows
-                missed, self._missed = self._missed, False
-                if missed or (changed and not first):
-                    self.ring_all()
-                self._looked.set()
+                answer = link.ask_again(look)
+                if answer is not seen or self._missed:
+                    missed, self._missed = self._missed, False
+                    self._compare(seen, answer, missed=missed)
+                    seen = answer
+                    self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()
                 elif time.monotonic() - busy > LINGER and self._dismissed():
@@ -118,6 +121,18 @@ class MysqlDoorbell(LocalDoorbell):
         finally:
             link.leave()
         return False
+
+    def _compare(self, before: list[Result] | None, after: list[Result], *, missed: bool) -> None:
+        """Wake whoever the difference may concern: most concern nobody who waits to be asked for
+        something."""
+        if missed:
+            self.ring_all()
+        elif before is not None:
+            (asked, *jobs), (asked_before, *jobs_before) = after[0].rows[0], before[0].rows[0]
+            if jobs != jobs_before:
+                self.ring([topic for topic in self.topics() if topic != CONTROL])
+            if asked != asked_before:
+                self.ring([CONTROL])
 
     def _dismissed(self) -> bool:
         """Whether the thread may go, because nobody listens any more."""

@@ -61,6 +61,8 @@ _NO_SOURCE: Final[dict[str, Any]] = {
     "field_name": None,
     "field_value": None,
 }
+_ASKING: Final = frozenset({"ask_to_stop", "order_workers"})
+"""Writes that workers are to learn of at once."""
 _BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
 _MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
@@ -102,6 +104,8 @@ class Session:
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
+        self._asks = False
+        """Whether something was asked of workers."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
         self._gates = gates = GateTalk(self._add, self._send, self._wrote)
@@ -124,6 +128,7 @@ class Session:
         answer = yield from self._perform(plan)
         self._write_counts()
         self._write_events()
+        self._call_control()
         if self._open:
             self._pending += self._frame.closing
         if self._pending:
@@ -265,6 +270,7 @@ class Session:
             rows = (yield from self._ask(text)).rows
             return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
         self._wrote()
+        self._asks = self._asks or name in _ASKING
         self._add(text)
         return rows
 
@@ -411,6 +417,10 @@ class Session:
         return tuple(replies[number] for number in range(len(step.steps)))
 
     # -- what is written last ----------------------------------------------------------------------
+
+    def _call_control(self) -> None:
+        if self._asks:
+            self._add(statement("call_control", {}))
 
     def _write_counts(self) -> None:
         rows = changed(self._counts)
