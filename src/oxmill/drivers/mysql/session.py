@@ -420,7 +420,7 @@ class Session:
 
     def _call_control(self) -> None:
         if self._asks:
-            self._add(statement("call_control", {}))
+            self._add(statement("call_control", {}), statement("draw", {}))
 
     def _write_counts(self) -> None:
         rows = changed(self._counts)
