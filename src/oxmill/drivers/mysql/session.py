@@ -56,6 +56,7 @@ _FIRST: Final = {
 }
 """Writes that tell what they have changed: it is read, and locked, first."""
 _SEARCHES: Final = frozenset({"match", "window_field", "window_ended", "window_all"})
+_BEGINS: Final = statement("shortcut_begins", {"now": SERVER_TIME})
 _NO_SOURCE: Final[dict[str, Any]] = {
     **dict.fromkeys(("ids", "waiting", "scheduled", "running", "held", "ended"), "[]"),
     "field_name": None,
@@ -193,8 +194,10 @@ class Session:
             self._replayed += 1
             return self._done[self._replayed - 1]
         self._wrote()
-        now = SERVER_TIME if self._clock is None else self._clock()
-        self._add(statement("shortcut_begins", {"now": now}))
+        if self._clock is None:
+            self._add(_BEGINS)
+        else:
+            self._add(statement("shortcut_begins", {"now": self._clock()}))
         spans: list[slice] = []
         for step in steps:
             texts = step.statements()
