@@ -21,11 +21,12 @@ from oxmill.drivers.mysql.link import Link, Question
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.statements import statement
 from oxmill.store.bells import LocalBell, LocalDoorbell
-from oxmill.store.doorbell import CONTROL
+from oxmill.store.doorbell import CONTROL, SWEEP
 
 _log: Final = logging.getLogger("oxmill.mysql")
 
-_CALLED: Final = statement("last_call", {})
+_CALLS: Final = statement("last_calls", {})
+_UNKNOWN: Final = object()
 LOOK: Final = 0.03
 """Seconds between two looks."""
 LINGER: Final = 5.0
@@ -105,13 +106,13 @@ class MysqlDoorbell(LocalDoorbell):
         link = Link(self._place)
         look = Question(statement("last_change", {}))
         seen: list[Result] | None = None
-        called: list[Result] | None = None
+        asked: object = _UNKNOWN
         busy = time.monotonic()
         try:
             while not self._stop.is_set():
                 answer = link.ask_again(look)
                 if answer is not seen or self._missed:
-                    seen, called = answer, self._tell(link.send([_CALLED]), called)
+                    seen, asked = answer, self._tell(link, asked)
                     self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()
@@ -122,17 +123,20 @@ class MysqlDoorbell(LocalDoorbell):
             link.leave()
         return False
 
-    def _tell(self, called: list[Result], before: list[Result] | None) -> list[Result]:
-        """Wake whom a change may concern. Who waits to be asked for something is woken only if
-        somebody has asked: that is much rarer."""
+    def _tell(self, link: Link, before: object) -> object:
+        """Wake whom a change may concern. Those who wait to be asked for something, or for something to
+        sweep, are woken only if there is any: that is much rarer. What was asked so far."""
+        ((asked, rippling),) = link.send([_CALLS])[0].rows
         missed, self._missed = self._missed, False
         if missed:
             self.ring_all()
-        elif before is not None:
-            self.ring([topic for topic in self.topics() if topic != CONTROL])
-            if called != before:
-                self.ring([CONTROL])
-        return called
+            return asked
+        rung: list[str] = []
+        if before is not _UNKNOWN:
+            rung += [topic for topic in self.topics() if topic not in (CONTROL, SWEEP)]
+            rung += [CONTROL] if asked != before else []
+        self.ring([*rung, SWEEP] if rippling else rung)
+        return asked
 
     def _dismissed(self) -> bool:
         """Whether the thread may go, because nobody listens any more."""
