@@ -30,9 +30,12 @@ from oxmill.store.plan import Steps, ask
 _BEGINNING = 2**62
 
 
-def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
+def leased_in_flows(
+    rows: Rows, nonce: int, fields: Sequence[tuple[Any, ...]] = ()
+) -> Steps[tuple[LeasedJob, ...]]:
     """Rows read just before they were granted, as their holder gets them: jobs of flows with what
-    they read and what was joined."""
+    they read and what was joined. `fields` is what they read as far as their rows tell that, if it
+    is known: flow, name, value."""
     flows = {
         row[ID_OF_LEASE]: extras
         for row in rows
@@ -44,10 +47,14 @@ def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
     found = yield from _nodes([row[ID_OF_LEASE] for row in rows if _goes_on(row, flows)])
     joined = yield from _joined(found.values())
     reads = {job_id: extras.reads for job_id, extras in flows.items()}
-    reads |= {node.id: node.reads_names for node in found.values()}
+    others = {node.id: node.reads_names for node in found.values()}
+    reads |= others
+    unread = others if fields else reads
     states = yield from _fields(
-        [(flows[i].flow or "", names) for i, names in reads.items() if names]
+        [(flows[i].flow or "", names) for i, names in unread.items() if names]
     )
+    for flow, name, value in fields:
+        states[flow][name] = value
     told: list[LeasedJob] = []
     for row in rows:
         job_id = row[ID_OF_LEASE]
