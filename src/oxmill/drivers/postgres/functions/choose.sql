@@ -79,11 +79,15 @@ BEGIN
         seqs := '{}';
         RETURN;
     END IF;
+    -- Each is looked up by itself: a join is planned for as many rows as there were at first.
     IF EXISTS (
-        SELECT 1
-        FROM unnest(lanes) AS a (name)
-        JOIN oxmill.meters AS m ON m.queue = wanted AND m.scope = 'group' AND m.target = a.name
-        WHERE m.closed_until > moment
+        SELECT 1 FROM oxmill.meters AS m WHERE m.queue = wanted AND m.scope = 'group'
+    ) AND EXISTS (
+        SELECT 1 FROM unnest(lanes) AS a (name)
+        WHERE (
+            SELECT m.closed_until FROM oxmill.meters AS m
+            WHERE m.queue = wanted AND m.scope = 'group' AND m.target = a.name
+        ) > moment
     ) THEN
         RETURN;
     END IF;
@@ -104,12 +108,19 @@ BEGIN
                             LIMIT group_slots
                         ) AS r
                     ) END,
-                    group_burst - (greatest(m.tat, moment) - moment + group_pace - 1) / group_pace
+                    group_burst - (a.tat - moment + group_pace - 1) / group_pace
                 ) END AS quota,
-                greatest(m.tat, moment) AS tat
-            FROM unnest(lanes) WITH ORDINALITY AS a (name, lane)
-            LEFT JOIN oxmill.meters AS m
-                ON m.queue = wanted AND m.scope = 'group' AND m.target = a.name
+                a.tat
+            FROM (
+                SELECT
+                    l.name, l.lane,
+                    greatest(moment, (
+                        SELECT m.tat FROM oxmill.meters AS m
+                        WHERE m.queue = wanted AND m.scope = 'group' AND m.target = l.name
+                    )) AS tat
+                FROM unnest(lanes) WITH ORDINALITY AS l (name, lane)
+                OFFSET 0
+            ) AS a
         ) AS g;
     END IF;
     depths := array_fill((room - 1) / cardinality(lanes) + 2, ARRAY[cardinality(lanes)]);
@@ -156,6 +167,8 @@ BEGIN
         ), chosen AS MATERIALIZED (
             SELECT c.lane, c.name, c.priority, c.seq, c.nth, c.number
             FROM line AS c WHERE c.number <= room AND c.seq IS NOT NULL
+        ), last AS MATERIALIZED (
+            SELECT c.lane, c.priority, c.nth FROM chosen AS c WHERE c.number = room
         ), sums AS MATERIALIZED (
             SELECT
                 c.lane, c.name, c.priority, c.depth, c.tat, c.found, c.rest, count(c.seq) AS open,
@@ -167,10 +180,10 @@ BEGIN
             SELECT
                 s.lane, s.name, s.priority, s.found, s.rest, s.given, s.ended, s.tat,
                 sum(s.given) OVER (PARTITION BY s.name) AS given_of_group,
-                c.seq IS NULL OR (s.priority, s.given + 1, s.lane) < (c.priority, c.nth, c.lane)
+                c.lane IS NULL OR (s.priority, s.given + 1, s.lane) < (c.priority, c.nth, c.lane)
                     AS reached
             FROM sums AS s
-            LEFT JOIN chosen AS c ON c.number = room
+            LEFT JOIN last AS c ON true
         ), halted AS MATERIALIZED (
             SELECT
                 e.lane, e.name, e.priority,

@@ -122,10 +122,11 @@ BEGIN
     PERFORM oxmill.end_turns(
         wanted, choice.kept, choice.kept_priorities, choice.gone, choice.gone_priorities
     );
-    UPDATE oxmill.lanes AS l SET opens_at = p.until, behind = NULL
-    FROM unnest(choice.parked, choice.parked_priorities, choice.parked_until)
-        AS p (name, priority, until)
-    WHERE l.group_name = p.name AND l.queue = wanted AND l.priority = p.priority;
+    IF choice.parked IS NOT NULL THEN
+        PERFORM oxmill.park_lanes(
+            wanted, choice.parked, choice.parked_priorities, choice.parked_until
+        );
+    END IF;
     IF cardinality(taken) < most THEN
         -- A queue that is closed now tells nothing about its lanes.
         opens := CASE WHEN tat - (burst - 1) * pace > moment THEN tat - (burst - 1) * pace END;
