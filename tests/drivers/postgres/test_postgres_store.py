@@ -160,6 +160,45 @@ def test_the_doctor_recounts_when_asked(driver):
     assert "counts" in {each.name for each in do(driver, Check(deep=True))}
 
 
+BUSY = {
+    "autovacuum_vacuum_scale_factor": "0.01",
+    "autovacuum_vacuum_threshold": "1000",
+    "autovacuum_vacuum_cost_delay": "1",
+}
+ADDED_TO = {"autovacuum_vacuum_scale_factor": "0", "autovacuum_vacuum_threshold": "5000"}
+SMALL = {"autovacuum_vacuum_scale_factor": "0.05", "autovacuum_vacuum_threshold": "1000"}
+VACUUMED = {
+    "jobs": BUSY
+    | {
+        "autovacuum_vacuum_insert_scale_factor": "0.05",
+        "autovacuum_analyze_scale_factor": "0.02",
+        "autovacuum_analyze_threshold": "1000",
+    },
+    "flows": BUSY,
+    "nodes": BUSY,
+    "edges": BUSY,
+    "count_changes": ADDED_TO,
+    "lane_news": ADDED_TO,
+    "lanes": SMALL,
+    "meters": SMALL,
+}
+
+
+def test_tables_that_change_much_are_vacuumed_early(driver, postgres_server):
+    """A usual server would let a fifth of a table die first."""
+    enqueue(driver, "a")
+    rows = postgres_server.ask(
+        "SELECT relname, reloptions FROM pg_class"
+        " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'",
+        driver.transport._address.schema,
+    )
+    found = {table: dict(each.split("=") for each in options or ()) for table, options in rows}
+
+    for table, settings in VACUUMED.items():
+        told = {name: value for name, value in found[table].items() if name.startswith("auto")}
+        assert told == settings, table
+
+
 def test_counts_are_the_same_before_and_after_they_are_added_up(driver):
     enqueue(driver, "a", "b")
     settle(driver, claim(driver)[0])
