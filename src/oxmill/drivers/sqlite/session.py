@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from oxmill.drivers.sql.arriving import arrivals, labels_of
+from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import (
     Draw,
     Enter,
@@ -26,7 +27,7 @@ from oxmill.drivers.sql.steps import (
     Wave,
     Whole,
 )
-from oxmill.drivers.sqlite.statements import positional_text, statement_text
+from oxmill.drivers.sqlite.statements import positional_text, statement_text, takes_all
 from oxmill.model.job import Enqueued
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
@@ -137,7 +138,7 @@ class Session:
             case Statement():
                 reply = self._rows(step)
             case Many():
-                reply = self._run(positional_text(step.name), step.rows)
+                reply = self._many(step)
             case Tallied():
                 self._add(step.changes)
             case Now():
@@ -162,6 +163,12 @@ class Session:
             self.flush()
         # Always fetch everything: a statement left half-read would keep its locks.
         return self._cursor.execute(statement_text(step.name), step.parameters).fetchall()
+
+    def _many(self, step: Many) -> int:
+        if takes_all(step.name):
+            rows = {"rows": json_text(step.rows)}
+            return self._cursor.execute(statement_text(step.name), rows).rowcount
+        return self._run(positional_text(step.name), step.rows)
 
     def _run(self, text: str, rows: Sequence[tuple[Any, ...]]) -> int:
         if len(rows) == 1:

@@ -21,3 +21,9 @@ def statement_text(name: str) -> str:
 def positional_text(name: str) -> str:
     """The same with its named parameters by position: binding them is three times as fast."""
     return _PARAMETER.sub("?", statement_text(name))
+
+
+@cache
+def takes_all(name: str) -> bool:
+    """Whether one run of the statement takes many rows of parameters, as one JSON array."""
+    return ":rows" in statement_text(name)
