@@ -125,6 +125,8 @@ STATEMENTS = {
     "open_groups": (),
     "gates_of": ("lanes_open", "lanes_parked", "asides_open", "jobs_aside", "jobs_lease"),
     "lanes_and_heads": ("lanes_open", "jobs_lane", "jobs_claim", "jobs_running"),
+    "change_flow": ("sqlite_autoindex_flows_1",),
+    "end_flow": ("sqlite_autoindex_flows_1",),
     "turn_lanes": (),
     "park_lanes": (),
     "gates_ahead": ("lanes_open", "lanes_parked", "asides_open", "jobs_aside"),
