@@ -18,10 +18,14 @@ Mode = Literal["durable", "process", "volatile"]
 VARIABLE: Final = "OXMILL_URL"
 DEFAULT_URL: Final = "sqlite:///oxmill.db"
 
-_REDIS: Final = frozenset({"redis", "rediss", "valkey", "valkeys", "unix"})
-
-_POSTGRES: Final = frozenset({"postgresql", "postgres"})
-_MYSQL: Final = frozenset({"mysql", "mariadb"})
+_KINDS: Final = {
+    "memory": "memory",
+    "sqlite": "sqlite",
+    **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), "redis"),
+    **dict.fromkeys(("postgresql", "postgres"), "postgres"),
+    **dict.fromkeys(("mysql", "mariadb"), "mysql"),
+}
+"""Scheme → the driver's name; that of Redis may be followed by `+cluster` or the like."""
 
 _TO_COME: Final = {
     "http": "web",
@@ -60,27 +64,32 @@ def connect(
     process; in `volatile`, neither is promised.
     """
     place = store_url(url)
-    scheme, mark, _ = place.partition("://")
-    scheme = scheme.lower() if mark else ""
-    _check_escapes(place, scheme)
-    if scheme == "memory":
+    kind = kind_of(place)
+    if kind == "memory":
         from oxmill.drivers.memory.driver import open_memory  # noqa: PLC0415 - one of many
 
         return open_memory(clock=clock, doorbell=doorbell)
-    if scheme == "sqlite":
+    if kind == "sqlite":
         path = sqlite_path(place)
         from oxmill.drivers.sqlite.driver import open_sqlite  # noqa: PLC0415 - one of many
 
         return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
-    if scheme.partition("+")[0] in _REDIS:
-        return _redis(place, None if clock is wall_clock else clock, doorbell=doorbell, mode=mode)
-    if scheme in _POSTGRES:
-        given = None if clock is wall_clock else clock
-        return _postgres(place, given, doorbell=doorbell, mode=mode)
-    if scheme in _MYSQL:
-        given = None if clock is wall_clock else clock
-        return _mysql(place, given, doorbell=doorbell, mode=mode)
-    raise BadConfig(_unknown(place, scheme))
+    given = None if clock is wall_clock else clock
+    open_server = {"redis": _redis, "postgres": _postgres, "mysql": _mysql}[kind]
+    return open_server(place, given, doorbell=doorbell, mode=mode)
+
+
+def kind_of(url: str) -> str:
+    """The name of the driver for a URL, which need not be installed: nothing is opened."""
+    scheme, mark, _ = url.partition("://")
+    scheme = scheme.lower() if mark else ""
+    base, plus, _ = scheme.partition("+")
+    kind = _KINDS.get(base)
+    if kind is None or (plus and kind != "redis"):
+        raise BadConfig(_unknown(url, scheme))
+    if kind in {"redis", "postgres", "mysql"} and scheme != "unix":
+        _check_escapes(url, scheme)
+    return kind
 
 
 def _postgres(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
@@ -119,8 +128,6 @@ def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driv
 def _check_escapes(url: str, scheme: str) -> None:
     """Refuse a password with a character that ends the place where passwords stand: the rest of it
     would be taken for a host or a path, and be shown."""
-    if scheme.partition("+")[0] not in _REDIS | _POSTGRES | _MYSQL or scheme == "unix":
-        return
     try:
         parts = urlsplit(url)
         readable = "@" not in parts.path + parts.fragment

@@ -20,6 +20,7 @@ from oxmill.drivers.memory import (
 from oxmill.drivers.memory.flows import Book
 from oxmill.model.flow import FlowStep
 from oxmill.model.state import State
+from oxmill.testing.conformance import doorbell as doorbell_tests
 from oxmill.testing.conformance import flowing as flowing_tests
 from oxmill.testing.conformance import joining as joining_tests
 from oxmill.testing.conformance import rippling as rippling_tests
@@ -129,6 +130,18 @@ def the_past_haunts_a_redriven_job(right):
         left = deque(world.book.left)
         right(world, record, now)
         world.book.left = left
+
+    return wrong
+
+
+@mutant(
+    (settling, "ripple"),
+    found_by=doorbell_tests.test_what_a_settlement_leaves_rings_for_a_sweeper,
+)
+def nobody_learns_what_is_left(right):
+    def wrong(world):
+        right(world)
+        world.book.left_some = False
 
     return wrong
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import click
 
 from oxmill.cli.framework import Command
-from oxmill.cli.output import show_one
+from oxmill.cli.output import say, show_one
 from oxmill.cli.queues_look import in_a_word, read_queues, read_rules
 from oxmill.cli.session import Session
 from oxmill.cli.times import span
@@ -179,10 +180,20 @@ def _set(
 
 def _lift(session: Session, kind: RuleKind, targets: Targets) -> None:
     keys = tuple(RuleKey(kind=kind, scope=scope, target=target) for scope, target in targets)
-    _put(session, PutRules(lift=keys), targets, kind)
+    for rule in _put(session, PutRules(lift=keys), targets, kind):
+        words = ("unblock" if rule.kind is RuleKind.BLOCK else "resume", *_named(rule))
+        if rule.kind is not RuleKind.THROTTLE:
+            closed = f"{rule.key.title} is still {in_a_word(rule)}: nothing of it starts."
+            say(f"{closed} To lift that: oxmill queues {shlex.join(words)}", tone="warn")
 
 
-def _put(session: Session, change: PutRules, targets: Targets, kind: RuleKind) -> None:
+def _named(rule: Rule) -> tuple[str, ...]:
+    """What a rule is on, as words of a command line."""
+    return (rule.target,) if rule.scope is Scope.QUEUE else (f"--{rule.scope}", rule.target)
+
+
+def _put(session: Session, change: PutRules, targets: Targets, kind: RuleKind) -> tuple[Rule, ...]:
+    """Change rules and tell what is closed now, of what was named."""
     request = PutRules(
         set=change.set,
         lift=change.lift,
@@ -190,12 +201,13 @@ def _put(session: Session, change: PutRules, targets: Targets, kind: RuleKind) -
         operator=kind is RuleKind.BLOCK,
     )
     session.run(session.driver.steering.put_rules(request))
-    _tell(session, targets)
+    found, _ = read_rules(session)
+    rules = tuple(rule for rule in found if (rule.scope, rule.target) in targets)
+    _tell(session, targets, rules)
+    return rules
 
 
-def _tell(session: Session, targets: Targets) -> None:
-    """What is closed now, of what was named."""
-    rules, _ = read_rules(session)
+def _tell(session: Session, targets: Targets, rules: tuple[Rule, ...]) -> None:
     states: dict[str, list[str]] = {
         RuleKey(kind=RuleKind.PAUSE, scope=scope, target=target).title: [
             in_a_word(rule) for rule in rules if (rule.scope, rule.target) == (scope, target)

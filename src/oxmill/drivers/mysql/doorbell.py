@@ -105,10 +105,13 @@ class MysqlDoorbell(LocalDoorbell):
         try:
             while not self._stop.is_set():
                 ((rows, _, _),) = link.ask_again(look)
-                first, changed, seen = seen is None, rows != seen, rows
+                ((*written, rippling),) = rows
+                first, changed, seen = seen is None, written != seen, written
                 missed, self._missed = self._missed, False
-                if missed or (changed and not first):
+                if missed or (changed and rippling):
                     self.ring_all()
+                elif changed and not first:
+                    self.ring_most()
                 self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()

@@ -30,9 +30,12 @@ from oxmill.store.plan import Steps, ask
 _BEGINNING = 2**62
 
 
-def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
+def leased_in_flows(
+    rows: Rows, nonce: int, fields: Sequence[tuple[Any, ...]] = ()
+) -> Steps[tuple[LeasedJob, ...]]:
     """Rows read just before they were granted, as their holder gets them: jobs of flows with what
-    they read and what was joined."""
+    they read and what was joined. `fields` is what they read as far as their rows tell that, if it
+    is known: flow, name, value."""
     leases = [(row, extras_in(row[EXTRAS_OF_LEASE])) for row in rows]
     if not [extras for _, extras in leases if extras.flow is not None]:
         return tuple([leased(row, extras, nonce) for row, extras in leases])
@@ -42,9 +45,13 @@ def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
         [
             (extras.flow, names)
             for row, extras in leases
-            if extras.flow is not None and (names := _reads(extras, found.get(row[ID_OF_LEASE])))
+            if extras.flow is not None
+            and (not fields or row[ID_OF_LEASE] in found)
+            and (names := _reads(extras, found.get(row[ID_OF_LEASE])))
         ]
     )
+    for flow, name, value in fields:
+        states[flow][name] = value
     told: list[LeasedJob] = []
     for row, extras in leases:
         more: dict[str, Any] = {}

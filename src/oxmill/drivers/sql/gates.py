@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -115,7 +115,7 @@ class Pace:
 Gates = tuple[Gate, ...]
 
 
-def shut_until(gates: Iterable[Gate], now: Micros) -> Micros:
+def shut_until(gates: Collection[Gate], now: Micros) -> Micros:
     """When to look again at what stands behind these gates: 0 if all are open, else the latest moment
     that is known at which one of the closed ones opens."""
     closed, latest = False, 0
@@ -226,11 +226,10 @@ class Book:
         return None if rule is None else self.of_rule(rule)
 
     def _timed(self, key: MeterKey, written: str | None) -> Gates:
-        """`RateLimited` and the rate."""
-        closed = Shut(self.meters.at(key).closed_until)
-        if written is None:
-            return (closed,)
-        return (closed, Pace(rate(written), self.meters.at(key)))
+        """`RateLimited`, unless that is over, and the rate."""
+        meter = self.meters.at(key)
+        closed: Gates = (Shut(meter.closed_until),) if meter.closed_until > self.now else ()
+        return closed if written is None else (*closed, Pace(rate(written), meter))
 
     def of_rule(self, rule: Rule) -> Gate:
         """The gate that a rule makes; the meter of a throttle is loaded."""

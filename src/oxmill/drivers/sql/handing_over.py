@@ -113,7 +113,7 @@ class _HandedOver:
     def write(self) -> Steps[None]:
         """Write them down."""
         if self.rows:
-            if (yield from ask(Many("insert_job", self.rows))) < len(self.rows):
+            if (yield from ask(Many("insert_job", self.rows, sure=True))) < len(self.rows):
                 raise Overtaken
             yield from ask(Many("add_node", self.nodes))
         if self.labelled and (found := labels_of(self.labelled)):
