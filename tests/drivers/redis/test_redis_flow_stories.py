@@ -4,10 +4,10 @@ from itertools import count
 
 import msgspec
 import pytest
-from flow_cases import FlowCases, _able
 from hypothesis import HealthCheck, Phase, given, settings
 from private_redis import shared_server
 
+from flow_cases import FlowCases, _able
 from oxmill import App
 from oxmill.drivers.redis import script
 from oxmill.drivers.redis.driver import REDIS_BOUNDS, open_redis
