@@ -210,9 +210,11 @@ def _spend_one(world: World, meter: MeterKey, written: str | None, now: Micros) 
         world.meters[meter] = rate(written).spend(world.meters.get(meter, 0), now, 1)
 
 
-def close(world: World, queue: str, group: str | None, until: Micros) -> None:
-    """Keep a queue, or a group in it, closed until then, and longer if it was to be."""
-    world.closings[queue, group] = max(world.closings.get((queue, group), 0), until)
+def close(world: World, queue: str, group: str | None, until: Micros, now: Micros) -> None:
+    """Keep a queue, or a group in it, closed until then, and longer if it was to be: a moment longer
+    than any of those who asked, so that none of them alone can open it by leaving."""
+    before = world.closings.get((queue, group), 0)
+    world.closings[queue, group] = max(before, until) + 1 if before > now else until
 
 
 # --- looks --------------------------------------------------------------------------------------

@@ -106,7 +106,8 @@ class SqlSteering:
             yield from ask(Statement("ask_to_stop", {"seqs": seqs, "reason": str(reason)}))
         _tell(changes, "cancel", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
-        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        opened = changes.gates.reopened
+        queues = tuple({**opened, **changes.gained, **dict.fromkeys(sorted(web.gained))})
         return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues, news=web.told)
 
     @operation("redrive")
@@ -154,7 +155,8 @@ class SqlSteering:
             _edit_one(changes, job, request)
         _tell(changes, "edit", request.author, len(found))
         yield from changes.write()
-        queues = tuple(dict.fromkeys(job.queue for job in found if job.state is State.WAITING))
+        waiting = [job.queue for job in found if job.state is State.WAITING]
+        queues = tuple({**changes.gates.reopened, **dict.fromkeys(waiting)})
         return Steered(ids=_ids(found), more=more, queues=queues)
 
     @operation("purge")
@@ -168,7 +170,8 @@ class SqlSteering:
             changes.purge(job)
         _tell(changes, "purge", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
-        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        opened = changes.gates.reopened
+        queues = tuple({**opened, **changes.gained, **dict.fromkeys(sorted(web.gained))})
         return Steered(ids=_ids(found), more=more, queues=queues, news=web.told)
 
 
@@ -222,23 +225,28 @@ def _takes_key(keys: Keys, job: Standing, now: Micros) -> bool:
 
 def _edit_one(changes: Changes, job: Standing, request: Edit) -> None:
     now = changes.now
-    changes.gates.leave(job)
     moved = request.queue is not None and request.queue != job.queue
+    due_at = job.due_at if request.due_in is None else now + request.due_in
+    if moved or request.due_in is not None:
+        changes.gates.leave(job)
+    else:
+        changes.gates.look_again(job)
     if request.priority is not None:
         job.priority = request.priority
     if request.queue is not None and moved:
         changes.tally.add(job.queue, job.state, -1)
         changes.tally.add(request.queue, job.state, 1)
         job.queue = request.queue
-    due_at = job.due_at if request.due_in is None else now + request.due_in
+    waiting = job.state is State.WAITING
     if job.state is State.HELD:
         job.due_at = due_at
         changes.touch(job)
-    elif job.state is State.WAITING and due_at <= now:
+    elif waiting and due_at <= now:
+        job.due_at = min(job.due_at, due_at)
         if moved:
             changes.line_up(job, job.due_at)
         changes.touch(job)
-    elif request.due_in is not None:
+    elif request.due_in is not None or (waiting and moved):
         changes.line_up(job, due_at)
     else:
         changes.touch(job)

@@ -40,7 +40,7 @@ local function tell_gate(queue, group)
     room = room < 0 and left or math.min(room, left)
     if left == 0 then opens = math.max(opens, gates.opens_at(valve)) end
   end
-  local asked_until = gates.meter(gates.meter_name('closed', queue, group))
+  local asked_until = gates.closed_until(queue, group)
   if asked_until > now then
     room, opens = #gate.valves > 0 and 0 or -1, math.max(opens, asked_until)
   end
