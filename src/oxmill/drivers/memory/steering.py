@@ -7,7 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from oxmill.drivers.memory.gates import opened_by
+from oxmill.drivers.memory.gates import opened_by, settings_of
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.redriving import start_afresh
@@ -18,7 +18,7 @@ from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, RuleKind, RulesPut
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.state import IDLE, Change, State
 from oxmill.store.admission import check_edit, check_rules, check_settings
 from oxmill.store.capabilities import Capability
@@ -44,19 +44,20 @@ class MemorySteering:
     def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
         return (yield from ask(Call(lambda: _put_rules(self._world, request))))
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings) -> Plan[QueueSettings]:
         """Holds for every settlement and claim that starts later."""
         check_settings(request, self._world.bounds, self._able)
         return self._put_settings(request)
 
     @plan("put_settings")
-    def _put_settings(self, request: PutSettings) -> Steps[None]:
-        def act() -> None:
-            settings = request.settings
+    def _put_settings(self, request: PutSettings) -> Steps[QueueSettings]:
+        def act() -> QueueSettings:
+            settings = request.onto(settings_of(self._world, request.queue))
             self._world.settings[request.queue] = settings
             self._world.tell(
                 "settings", request.queue, author=request.author, detail=settings.summary
             )
+            return settings
 
         return (yield from ask(Call(act)))
 

@@ -10,7 +10,7 @@ import msgspec
 from oxmill.drivers.sql.changes import Changes
 from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.lanes import join_lanes
-from oxmill.drivers.sql.limits import limits_of
+from oxmill.drivers.sql.limits import limits_of, load_settings
 from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
 from oxmill.drivers.sql.retiring import forget
 from oxmill.drivers.sql.reviving import fresh, hold_again
@@ -25,7 +25,7 @@ from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.state import IDLE, State
 from oxmill.model.value import Micros
 from oxmill.store.admission import check_edit, check_rules, check_settings
@@ -73,22 +73,25 @@ class SqlSteering:
         yield from changes.write()
         return RulesPut(changed=changed + len(lifted), queues=tuple(opened))
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings) -> Plan[QueueSettings]:
         """Holds for every settlement and claim that starts later."""
         check_settings(request, self._bounds, self._able)
         return self._put_settings(request)
 
     @operation("put_settings")
-    def _put_settings(self, request: PutSettings) -> Steps[None]:
-        yield from ask(Guard([request.queue]))
+    def _put_settings(self, request: PutSettings) -> Steps[QueueSettings]:
+        queue = request.queue
+        yield from ask(Guard([queue]))
         changes = Changes((yield from ask(NOW)), Keys(), {})
-        text = msgspec.json.encode(request.settings).decode()
-        put = {"queue": request.queue, "settings": text, "limits": limits_of(request.settings)}
+        before = (yield from load_settings({queue})) if request.only else {}
+        settings = request.onto(before.get(queue, QueueSettings()))
+        text = msgspec.json.encode(settings).decode()
+        put = {"queue": queue, "settings": text, "limits": limits_of(settings)}
         yield from ask(Statement("put_settings", put))
-        yield from open_queue(request.queue)
-        detail = request.settings.summary
-        changes.tell("settings", request.queue, author=request.author, detail=detail)
+        yield from open_queue(queue)
+        changes.tell("settings", queue, author=request.author, detail=settings.summary)
         yield from changes.write()
+        return settings
 
     @operation("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
