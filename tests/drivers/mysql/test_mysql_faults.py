@@ -15,6 +15,7 @@ from meddler import Meddler
 from private_mysql import QUICK, Server, shared_server
 from pymysql import err
 
+from oxmill.drivers.mysql import link
 from oxmill.drivers.mysql.driver import open_mysql
 from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.sql.steps import Look
@@ -172,10 +173,16 @@ def test_nobody_listens(tmp_path):
         do(driver, Enqueue(jobs=(job("a"),)))
 
 
+@pytest.fixture
+def wary(monkeypatch):
+    """No connection is trusted without a look."""
+    monkeypatch.setattr(link, "_FRESH", 0)
+
+
+@pytest.mark.usefixtures("wary")
 def test_a_connection_killed_while_idle_is_replaced_without_a_word(url):
     with opened(url) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
-        time.sleep(0.15)  # past the time for which a connection is trusted without a look
         for number in others(url):
             shared_server().ask(f"KILL {number}")
 
@@ -237,10 +244,10 @@ def test_an_answer_to_a_settlement_that_was_lost_is_given_again(url, meddler):
         assert info.totals == {State.SUCCEEDED: 1}
 
 
+@pytest.mark.usefixtures("wary")
 def test_a_reset_between_two_calls_is_not_noticed(url, meddler):
     with opened(through(meddler, url)) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
-        time.sleep(0.15)
         meddler.reset()
 
         assert len(do(driver, Find()).jobs) == 1
@@ -318,8 +325,16 @@ def test_a_row_locked_for_too_long_is_reported_as_busy(url):
         wait_until(lambda: do(driver, claim()).jobs or do(driver, Get(ids=("a",)))[0].ended_at)
 
 
-def test_a_lock_wait_that_ends_leaves_nothing_half_done(url):
+def lock_waits():
+    return int(shared_server().ask("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'")[0][1])
+
+
+def test_a_lock_wait_that_ends_leaves_nothing_half_done(url, monkeypatch):
     """After error 1205 the server keeps the transaction open: a commit would keep its first half."""
+    brief = [
+        text.replace(b"lock_wait_timeout = 5", b"lock_wait_timeout = 1") for text in link.SETTINGS
+    ]
+    monkeypatch.setattr(link, "SETTINGS", brief)
     with (
         opened(url) as driver,
         shared_server().client(url.rpartition("/")[2]) as blocker,
@@ -328,9 +343,10 @@ def test_a_lock_wait_that_ends_leaves_nothing_half_done(url):
         jobs = do(driver, claim()).jobs
         blocker.begin()
         blocker.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'b' FOR UPDATE")
+        before = lock_waits()
         with ThreadPoolExecutor(1) as pool:
             settling = pool.submit(do, driver, completed(jobs))
-            time.sleep(6)  # longer than the server lets a statement wait for a lock
+            wait_until(lambda: lock_waits() >= before + 2)  # the first was given up
             assert not settling.done()
             assert do(driver, Get(ids=("a",)))[0].state is State.RUNNING
             blocker.rollback()
@@ -369,6 +385,12 @@ def deadlocks():
     return int(shared_server().ask("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")[0][1])
 
 
+WAITING = (
+    "id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx "
+    "WHERE trx_state = 'LOCK WAIT')"
+)
+
+
 def test_a_forced_deadlock_is_tried_again(url):
     with (
         opened(url) as driver,
@@ -385,8 +407,7 @@ def test_a_forced_deadlock_is_tried_again(url):
         rival.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'b' FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:
             settling = pool.submit(do, driver, completed(jobs))
-            wait_until(lambda: others(url, "info LIKE '%JSON_TABLE%' AND command = 'Query'"))
-            time.sleep(0.2)  # it holds `a` and waits for `b`
+            wait_until(lambda: others(url, WAITING))  # it holds `a` and waits for `b`
             rival.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'a' FOR UPDATE")
             rival.rollback()
             answers = settling.result(30)

@@ -20,13 +20,13 @@ from oxmill.drivers.mysql.faults import FAULTS
 from oxmill.drivers.mysql.link import Link, Question
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.sql.steps import Rows
 from oxmill.store.bells import LocalBell, LocalDoorbell
 from oxmill.store.doorbell import CONTROL, SWEEP
 
 _log: Final = logging.getLogger("oxmill.mysql")
 
-_CALLS: Final = statement("last_calls", {})
-_UNKNOWN: Final = object()
+_CALLED: Final = statement("last_call", {})
 LOOK: Final = 0.03
 """Seconds between two looks."""
 LINGER: Final = 5.0
@@ -106,13 +106,13 @@ class MysqlDoorbell(LocalDoorbell):
         link = Link(self._place)
         look = Question(statement("last_change", {}))
         seen: list[Result] | None = None
-        asked: object = _UNKNOWN
+        called: Rows | None = None
         busy = time.monotonic()
         try:
             while not self._stop.is_set():
                 answer = link.ask_again(look)
                 if answer is not seen or self._missed:
-                    seen, asked = answer, self._tell(link, asked)
+                    seen, called = answer, self._tell(link.send([_CALLED])[0].rows, called)
                     self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()
@@ -123,20 +123,21 @@ class MysqlDoorbell(LocalDoorbell):
             link.leave()
         return False
 
-    def _tell(self, link: Link, before: object) -> object:
-        """Wake whom a change may concern. Those who wait to be asked for something, or for something to
-        sweep, are woken only if there is any: that is much rarer. What was asked so far."""
-        ((asked, rippling),) = link.send([_CALLS])[0].rows
+    def _tell(self, told: Rows, before: Rows | None) -> Rows:
+        """Wake whom a change may concern. Who waits to be asked for something, or for what others leave
+        to sweep, is woken only if there is that: it is much rarer."""
         missed, self._missed = self._missed, False
+        ((_, left),) = told
         if missed:
             self.ring_all()
-            return asked
-        rung: list[str] = []
-        if before is not _UNKNOWN:
-            rung += [topic for topic in self.topics() if topic not in (CONTROL, SWEEP)]
-            rung += [CONTROL] if asked != before else []
-        self.ring([*rung, SWEEP] if rippling else rung)
-        return asked
+            return told
+        if before is not None:
+            self.ring([topic for topic in self.topics() if topic not in (CONTROL, SWEEP)])
+            if told[0][0] != before[0][0]:
+                self.ring([CONTROL])
+        if left:
+            self.ring([SWEEP])
+        return told
 
     def _dismissed(self) -> bool:
         """Whether the thread may go, because nobody listens any more."""
