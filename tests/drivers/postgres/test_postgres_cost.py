@@ -138,7 +138,9 @@ def test_a_turn_with_limits_of_groups_is_one_round_trip_too(driver, trips):
 
 
 def test_a_turn_with_weights_reads_in_waves(driver, trips):
-    grouped(driver, concurrency=MANY, group_concurrency=1, group_rate="10/s", group_weights={"a": 2})
+    grouped(
+        driver, concurrency=MANY, group_concurrency=1, group_rate="10/s", group_weights={"a": 2}
+    )
     leases = turn(driver, turn(driver, (), 1), 2)
     assert len(leases) == 100
     with trips(

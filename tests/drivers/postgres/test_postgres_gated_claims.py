@@ -28,7 +28,9 @@ LIMITS = (
 LIMITS_OF_GROUPS = (
     QueueSettings(group_concurrency=2),
     QueueSettings(group_rate="8/s burst 2"),
-    QueueSettings(concurrency=20, rate="99/s burst 20", group_concurrency=3, group_rate="9/s burst 4"),
+    QueueSettings(
+        concurrency=20, rate="99/s burst 20", group_concurrency=3, group_rate="9/s burst 4"
+    ),
     QueueSettings(ordered_groups=True),
 )
 
