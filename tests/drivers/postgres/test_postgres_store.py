@@ -72,10 +72,11 @@ def test_without_leave_to_migrate_an_old_schema_is_refused():
 
 def test_commands_do_not_migrate_without_leave(tmp_path):
     url = schema_url(migrate="no")
-    told = CliRunner().invoke(main, ["--url", url, "jobs", "list"])
+    for words in (["jobs", "list"], ["enqueue", "send", "--raw"]):
+        told = CliRunner().invoke(main, ["--url", url, *words])
 
-    assert "oxmill db migrate" in told.output
-    assert told.exit_code != 0
+        assert "oxmill db migrate" in told.output
+        assert told.exit_code != 0
     driver = open_postgres(url, doorbell=False)
     assert do(driver, Version()).current == 0
     driver.close()
@@ -84,9 +85,14 @@ def test_commands_do_not_migrate_without_leave(tmp_path):
     assert CliRunner().invoke(main, ["--url", url, "jobs", "list"]).exit_code == 0
 
 
-def test_commands_install_where_they_may():
-    told = CliRunner().invoke(main, ["--url", schema_url(), "jobs", "list"])
-    assert told.exit_code == 0
+def test_commands_install_where_they_may_but_not_to_look():
+    def run(*words):
+        return CliRunner().invoke(main, ["--url", url, *words]).exit_code
+
+    url = schema_url()
+    looked, enqueued = run("jobs", "list"), run("enqueue", "send", "--raw")
+
+    assert (looked, enqueued, run("jobs", "list")) == (4, 0, 0)
 
 
 def test_a_socket_may_be_named_in_the_url():
