@@ -50,6 +50,22 @@ def test_steps_the_next_claim_and_what_it_reads_are_one_round_trip(postgres_serv
     driver.close()
 
 
+def test_a_step_that_cannot_be_read_does_not_spoil_what_others_read(postgres_server):
+    url = schema_url()
+    driver = open_postgres(url, doorbell=False)
+    start_pipelines(driver, 3)
+    (first,) = do(driver, claim(1)).jobs
+    schema = url.rpartition("=")[2]
+    postgres_server.ask(f"UPDATE {schema}.jobs SET extras = '{{\"flow' WHERE id = 'p1.0'")
+
+    leases = turn(driver, steps([first], last=True))
+
+    read = {lease.id: lease.flow_state for lease in leases}
+    assert read.keys() == {"p1.0", "p2.0"}
+    assert read["p2.0"] == {"x0": b"x" * 90}
+    driver.close()
+
+
 @pytest.fixture
 def server():
     watching = {"shared_preload_libraries": "pg_stat_statements"}

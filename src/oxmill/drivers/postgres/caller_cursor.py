@@ -99,4 +99,4 @@ def _prepare(cursor: RawCursor[Any] | AsyncRawCursor[Any]) -> None:
         adapters.register_dumper(kind, dumper)
     for name, loader in _LOADERS:
         adapters.register_loader(name, loader)
-    teach(cursor)  # type: ignore[arg-type]
+    teach(cursor)

@@ -14,9 +14,10 @@ from psycopg.pq import TransactionStatus
 
 from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.session import Query
-from oxmill.drivers.postgres.values import sendable, teach
+from oxmill.drivers.postgres.values import Taught, sendable
 from oxmill.drivers.sql.steps import Rows
 
+_TAUGHT: Final = Taught()
 _TICK: Final = 0.1
 """Seconds between two looks at the clock while the server is silent."""
 
@@ -126,7 +127,11 @@ def _rows(cursor: RawCursor[Any]) -> Rows:
 
 def _connect(way: Mapping[str, Any]) -> Connection:
     return Connection.connect(
-        **way, autocommit=True, prepare_threshold=None, cursor_factory=RawCursor
+        **way,
+        autocommit=True,
+        prepare_threshold=None,
+        cursor_factory=RawCursor,
+        context=_TAUGHT,
     )
 
 
@@ -158,5 +163,4 @@ def open_link(address: Address, *, listening: bool = False) -> Link:
             raise
         connection = _connect(way)
     connection.patience = address.timeout
-    teach(connection)
     return Link(connection)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any, Final
 
-from psycopg import Connection
-from psycopg.adapt import Dumper
+import psycopg
+from psycopg.abc import AdaptContext
+from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.pq import Format
 
 _HEADER: Final = Struct("!iiIii")
@@ -119,7 +120,17 @@ def _dumper(number: int) -> type[Dumper]:
 _DUMPERS: Final = {packed: _dumper(number) for packed, _, number, _ in _KINDS.values()}
 
 
-def teach(connection: Connection[Any]) -> None:
-    """Let a connection send packed arrays."""
+def teach(context: AdaptContext) -> None:
+    """Let connections or cursors send packed arrays."""
     for packed, dumper in _DUMPERS.items():
-        connection.adapters.register_dumper(packed, dumper)
+        context.adapters.register_dumper(packed, dumper)
+
+
+class Taught:
+    """What connections of ours are made with, so that they share what they can send: one that is taught
+    by itself has a copy of all that the library knows."""
+
+    def __init__(self) -> None:
+        self.adapters = AdaptersMap(psycopg.adapters)
+        self.connection = None
+        teach(self)

@@ -23,6 +23,7 @@ SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -71,13 +72,21 @@ BEGIN
         tend := choice.seqs IS NULL;
     END IF;
     IF NOT tend THEN
+        -- Each job is looked up by itself: a join is planned for as many jobs as there were at first.
         taken := ARRAY(
             SELECT j.ctid
-            FROM unnest(choice.seqs, choice.names, choice.priorities) AS c (seq, name, priority)
-            JOIN oxmill.jobs AS j ON j.seq = c.seq
+            FROM (
+                SELECT
+                    c.name, c.priority,
+                    (SELECT o.ctid FROM oxmill.jobs AS o WHERE o.seq = c.seq) AS at
+                FROM unnest(choice.seqs, choice.names, choice.priorities)
+                    AS c (seq, name, priority)
+                OFFSET 0
+            ) AS found
+            JOIN oxmill.jobs AS j ON j.ctid = found.at
             WHERE
                 j.state = 'waiting' AND j.aside IS NULL AND j.queue = wanted
-                AND coalesce(j.group_name, '') = c.name AND j.priority = c.priority
+                AND coalesce(j.group_name, '') = found.name AND j.priority = found.priority
                 AND (j.unique_key IS NULL OR j.extras NOT LIKE '%"until":"started"%')
             FOR UPDATE OF j SKIP LOCKED
         );

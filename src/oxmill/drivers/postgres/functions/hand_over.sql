@@ -68,8 +68,13 @@ BEGIN
         JOIN oxmill.nodes AS n ON n.job = d.seq;
         -- What others did before they let go of these jobs is seen from here on.
         IF coalesce(cardinality(of_queues), 0) < cardinality(ids) OR EXISTS (
+            -- Not as a join, which is planned for as many edges as there were at first.
             SELECT 1 FROM unnest(ids) AS a (id)
-            JOIN oxmill.edges AS e ON e.upstream = a.id AND e.ok IS NULL
+            WHERE (
+                SELECT e.dependent FROM oxmill.edges AS e
+                WHERE e.upstream = a.id AND e.ok IS NULL
+                LIMIT 1
+            ) IS NOT NULL
         ) OR EXISTS (
             SELECT 1 FROM unnest(next_items, next_flows) AS a (item, flow)
             WHERE a.flow IS DISTINCT FROM of_flows[a.item]
