@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -26,6 +27,13 @@ _KINDS: Final = {
     **dict.fromkeys(("mysql", "mariadb"), "mysql"),
 }
 """Scheme → the driver's name; that of Redis may be followed by `+cluster` or the like."""
+
+_CLIENTS: Final = {
+    "redis": ("Redis", ("redis", "hiredis")),
+    "postgres": ("PostgreSQL", ("psycopg",)),
+    "mysql": ("MySQL", ("pymysql",)),
+}
+"""Servers: what people call them, and the modules that their drivers need."""
 
 _TO_COME: Final = {
     "http": "web",
@@ -75,8 +83,7 @@ def connect(
 
         return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
     given = None if clock is wall_clock else clock
-    open_server = {"redis": _redis, "postgres": _postgres, "mysql": _mysql}[kind]
-    return open_server(place, given, doorbell=doorbell, mode=mode)
+    return _open_server(kind, place, given, doorbell=doorbell, mode=mode)
 
 
 def kind_of(url: str) -> str:
@@ -87,42 +94,37 @@ def kind_of(url: str) -> str:
     kind = _KINDS.get(base)
     if kind is None or (plus and kind != "redis"):
         raise BadConfig(_unknown(url, scheme))
-    if kind in {"redis", "postgres", "mysql"} and scheme != "unix":
+    if kind in _CLIENTS and scheme != "unix":
         _check_escapes(url, scheme)
     return kind
 
 
-def _postgres(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
-    """PostgreSQL's own clock decides, unless a test gives another."""
-    try:
-        from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as missing:
-        if missing.name != "psycopg":
-            raise
-        raise BadConfig('PostgreSQL needs its client: pip install "oxmill[postgres]"') from missing
-    return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
-
-
-def _mysql(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+def _open_server(kind: str, url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
     """The server's own clock decides, unless a test gives another."""
-    try:
+    with _client_of(kind):
+        if kind == "redis":
+            from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
+
+            return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+        if kind == "postgres":
+            from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
+
+            return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
         from oxmill.drivers.mysql.driver import open_mysql  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as missing:
-        if missing.name != "pymysql":
-            raise
-        raise BadConfig('MySQL needs its client: pip install "oxmill[mysql]"') from missing
-    return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
+
+        return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
-def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
-    """Redis' own clock decides, unless a test gives another."""
+@contextmanager
+def _client_of(kind: str) -> Iterator[None]:
+    """Say which extra is missing."""
+    name, modules = _CLIENTS[kind]
     try:
-        from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
+        yield
     except ModuleNotFoundError as missing:
-        if missing.name not in {"redis", "hiredis"}:
+        if missing.name not in modules:
             raise
-        raise BadConfig('Redis needs its client: pip install "oxmill[redis]"') from missing
-    return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+        raise BadConfig(f'{name} needs its client: pip install "oxmill[{kind}]"') from missing
 
 
 def _check_escapes(url: str, scheme: str) -> None:

@@ -83,8 +83,8 @@ class Session:
         driver = self.opened
         if not self._found and not driver.run(driver.installing.version(Version())).current:
             raise NoStore(
-                f"there is no store at {driver.url} yet. The first enqueue or worker makes it, and "
-                f"so does: oxmill db migrate. If yours is elsewhere, name it with --url"
+                f"there is no store at {driver.url} yet. Make it with: oxmill db migrate, or let the "
+                f"first enqueue or worker do so. If yours is elsewhere, name it with --url"
             )
         self._found = True
         return driver

@@ -59,6 +59,10 @@ class CallerSession(Session):
             return [None for _ in steps]
         return (yield from super()._cut_short(steps))
 
+    def _call_control(self) -> None:
+        """Everybody else who asks something of workers would wait for the caller's commit. They learn
+        it with their next renewal."""
+
     def _statement(self, step: Statement) -> Talk[Rows]:
         match step.name:
             case "plain_leases":

@@ -56,11 +56,14 @@ _FIRST: Final = {
 }
 """Writes that tell what they have changed: it is read, and locked, first."""
 _SEARCHES: Final = frozenset({"match", "window_field", "window_ended", "window_all"})
+_BEGINS: Final = statement("shortcut_begins", {"now": SERVER_TIME})
 _NO_SOURCE: Final[dict[str, Any]] = {
     **dict.fromkeys(("ids", "waiting", "scheduled", "running", "held", "ended"), "[]"),
     "field_name": None,
     "field_value": None,
 }
+_ASKING: Final = frozenset({"ask_to_stop", "order_workers"})
+"""Writes that workers are to learn of at once."""
 _BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
 _MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
@@ -102,6 +105,8 @@ class Session:
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
+        self._asks = False
+        """Whether something was asked of workers."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
         self._gates = gates = GateTalk(self._add, self._send, self._wrote)
@@ -124,6 +129,7 @@ class Session:
         answer = yield from self._perform(plan)
         self._write_counts()
         self._write_events()
+        self._call_control()
         if self._open:
             self._pending += self._frame.closing
         if self._pending:
@@ -188,8 +194,10 @@ class Session:
             self._replayed += 1
             return self._done[self._replayed - 1]
         self._wrote()
-        now = SERVER_TIME if self._clock is None else self._clock()
-        self._add(statement("shortcut_begins", {"now": now}))
+        if self._clock is None:
+            self._add(_BEGINS)
+        else:
+            self._add(statement("shortcut_begins", {"now": self._clock()}))
         spans: list[slice] = []
         for step in steps:
             texts = step.statements()
@@ -265,6 +273,7 @@ class Session:
             rows = (yield from self._ask(text)).rows
             return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
         self._wrote()
+        self._asks = self._asks or name in _ASKING
         self._add(text)
         return rows
 
@@ -307,8 +316,13 @@ class Session:
         self._add(*many("hold_keys", [(name,) for name in names]))
 
     def _leases_ahead(self, parameters: Mapping[str, Any]) -> Talk[str]:
-        rows = (yield from self._ask(statement("leases_ahead", parameters))).rows
-        return json_text(seq for (seq,) in rows)
+        """One look per queue: with several at once the server reads all leases of each."""
+        ahead: list[int] = []
+        for queue in msgspec.json.decode(parameters["queues"]):
+            asked = dict(parameters) | {"queue": queue}
+            rows = (yield from self._ask(statement("leases_ahead", asked))).rows
+            ahead += [seq for (seq,) in rows]
+        return json_text(ahead)
 
     def _counted(self, step: Statement) -> Talk[Rows]:
         """Read the counts, those that this very plan has changed included."""
@@ -411,6 +425,10 @@ class Session:
         return tuple(replies[number] for number in range(len(step.steps)))
 
     # -- what is written last ----------------------------------------------------------------------
+
+    def _call_control(self) -> None:
+        if self._asks:
+            self._add(statement("call_control", {}), statement("draw", {}))
 
     def _write_counts(self) -> None:
         rows = changed(self._counts)

@@ -109,7 +109,9 @@ def many(name: str, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
             return
         yield from (text.filled_in_order(row) for row in rows)
         return
-    if rows:
+    if len(rows) == 1:
+        yield shape.before + shape.row.filled_in_order(rows[0]) + shape.after
+    elif rows:
         yield from joined(shape, _written(shape.row, rows))
 
 

@@ -69,6 +69,7 @@ class PostgresClaiming(SqlClaiming):
             "lease": request.lease,
             "worker": request.worker,
             "nonce": stored_nonce(request.nonce),
+            "bound": self._bounds.cleanup_jobs,
             **terms,
         }
         *granted, last = (yield from ask(Call("claim_gated", asked))) or []
