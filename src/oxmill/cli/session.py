@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -10,6 +9,7 @@ from oxmill.cli.exits import NoStore
 from oxmill.cli.locate import Place, load, locate
 from oxmill.cli.output import Format
 from oxmill.errors import BadConfig
+from oxmill.queue.author import who
 
 if TYPE_CHECKING:
     from oxmill.app import App
@@ -106,10 +106,7 @@ class Session:
     @property
     def author(self) -> str:
         """Who gives the orders, for the record."""
-        try:
-            return getpass.getuser()
-        except (OSError, KeyError):  # a container without a user entry
-            return ""
+        return who()
 
     def __enter__(self) -> Self:
         return self

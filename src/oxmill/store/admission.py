@@ -14,7 +14,7 @@ from oxmill.model.job import NewJob
 from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, RuleKind, Scope
 from oxmill.model.schedule import Schedule
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Failure, Settlement
 from oxmill.model.unique import OnConflict, Until
 from oxmill.rules.rate import rate
@@ -293,7 +293,7 @@ def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
         if key.kind is RuleKind.BLOCK and not request.operator:
             raise NotAllowed(
                 f"a block on {key.scope} {key.target!r} may be set and lifted by operators only; "
-                f"ask one, or use a pause"
+                f"say that you are one (operator=True, --operator), ask one, or use a pause"
             )
         if key.scope is not Scope.QUEUE or key.kind is RuleKind.THROTTLE:
             need(able, Capability.SCOPED_RULES, "throttles and rules on tasks, groups and fields")
@@ -312,6 +312,9 @@ def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> No
     check_kinds(request, f"queue {request.queue!r}")
     check_name("queue name", request.queue, bounds.name_bytes)
     settings = request.settings
+    for name in request.only:
+        if name not in QueueSettings.__struct_fields__:
+            raise BadInput(f"queue {request.queue!r}: there is no setting {name!r}")
     if min(settings.keep_succeeded, settings.keep_failed, settings.keep_cancelled) < 0:
         raise BadInput(f"queue {request.queue!r}: retention cannot be negative")
     if not settings.limits:

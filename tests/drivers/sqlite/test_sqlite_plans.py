@@ -139,6 +139,7 @@ STATEMENTS = {
     "meters_by_key": (),
     "spend_meters": (),
     "shut_gates": (),
+    "reopen_gates": (),
     "prune_meters": ("meters_idle",),
     "rules_on": (),
     "rules_scoped": ("rules_scoped",),

@@ -97,6 +97,8 @@ class Pace:
     """What was used up."""
     ends: Micros = FOREVER
     """When it ceases to matter."""
+    ruled: bool = False
+    """Whether a rule set it, and not the settings."""
 
     def shut_until(self, now: Micros) -> Micros:
         """The moment at which the rate has room again."""
@@ -235,7 +237,7 @@ class Book:
         """The gate that a rule makes; the meter of a throttle is loaded."""
         ends = FOREVER if rule.expires_at is None else rule.expires_at
         if rule.kind is RuleKind.THROTTLE and rule.rate is not None:
-            return Pace(rate(rule.rate), self.meters.at(meter_of(rule.key)), ends)
+            return Pace(rate(rule.rate), self.meters.at(meter_of(rule.key)), ends, ruled=True)
         return Shut(ends)
 
 
