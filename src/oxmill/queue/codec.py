@@ -189,8 +189,9 @@ class Codec:
     def unpack_some(self, fields: Mapping[str, bytes]) -> dict[str, Any]:
         """The arguments to call the function with, where some are not known: their defaults count,
         and `None` for those without."""
+        written = self._written
         data = b"{%b}" % b",".join(
-            [b"%b:%b" % (ENCODE(name), value) for name, value in fields.items()]
+            [b"%b:%b" % (written.get(name) or ENCODE(name), fields[name]) for name in fields]
         )
         try:
             values = self._read_some(data)
@@ -209,6 +210,11 @@ class Codec:
     def names(self) -> tuple[str, ...]:
         """The names of the parameters."""
         return tuple(parameter.name for parameter in self._parameters)
+
+    @cached_property
+    def _written(self) -> dict[str, bytes]:
+        """The names of the parameters as JSON."""
+        return {name: ENCODE(name) for name in self.names}
 
     @cached_property
     def _needs(self) -> tuple[tuple[str, bool], ...]:

@@ -14,6 +14,7 @@ from oxmill.model.fields import as_fields
 from oxmill.model.flow import NewFlow
 from oxmill.model.job import NewJob
 from oxmill.queue.client import Client
+from oxmill.queue.codec import ENCODE
 from oxmill.queue.flow import Flow, plain_state
 from oxmill.queue.graph import enqueue_flow
 from oxmill.queue.hooks import from_plain
@@ -109,7 +110,7 @@ class Pipeline(Generic[S]):
         job = first.step_job(
             f"{flow.id}.0",
             flow.id,
-            Itinerary(pipeline=self.name, way=way),
+            ENCODE(Itinerary(pipeline=self.name, way=way)),
             priority=options.get("priority", first.options.priority or 0),
             delay=micros(options.get("delay", 0)),
         )

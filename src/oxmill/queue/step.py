@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -38,6 +39,9 @@ class Itinerary(Value, frozen=True):
     number: int = 0
     """Hand-overs so far; it makes the next job's id."""
 
+
+Leg = tuple[Stop, int, bytes]
+"""The next stop, the number of the hand-over, and the way as the job there carries it."""
 
 _READ: Final = msgspec.json.Decoder(Itinerary).decode
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -84,10 +88,10 @@ class Step(BaseTask[[], Any]):
         """Refused as well."""
         return self.new_job(args, kwargs, job_id)
 
-    def step_job(self, job_id: str, flow: str, way: Itinerary, **changes: Any) -> NewJob:
-        """The job of this step in a flow."""
+    def step_job(self, job_id: str, flow: str, payload: bytes, **changes: Any) -> NewJob:
+        """The job of this step in a flow, with the way that it carries."""
         return replace(
-            self._template, id=job_id, payload=ENCODE(way), flow=flow, reads=self.reads, **changes
+            self._template, id=job_id, payload=payload, flow=flow, reads=self.reads, **changes
         )
 
     def prepare(self, job: LeasedJob, inputs: Inputs) -> tuple[Body, Arguments]:
@@ -102,32 +106,29 @@ class Step(BaseTask[[], Any]):
 
     def ends(self, job: LeasedJob, value: Any) -> tuple[bytes | None, FlowStep | None]:
         """The fields to merge, and the next step."""
-        way = _itinerary(job)
-        chosen: str | None = None
         if isinstance(value, Next):
-            value, chosen = value.fields, value.step
-            follows = None if chosen is None else _to(way, chosen)
+            chosen, value = value.step, value.fields
+            follows = None if chosen is None else _chosen(job, chosen)
         else:
-            follows = _onwards(way)
-        then = () if follows is None else (self._next_job(job, way, follows),)
+            follows = _onwards(job)
+        then = () if follows is None else (self._next_job(job, follows),)
         return None, FlowStep(merge=fields_of(value, self.name), then=then)
 
-    def _next_job(self, job: LeasedJob, way: Itinerary, follows: tuple[Stop, int]) -> NewJob:
-        stop, at = follows
+    def _next_job(self, job: LeasedJob, follows: Leg) -> NewJob:
+        stop, number, payload = follows
         step = self.find(stop.step)
         if not isinstance(step, Step):
             raise BadArguments(
                 f"{stop.step} is a task, not a step: it cannot be part of a pipeline"
             )
-        onwards = Itinerary(pipeline=way.pipeline, way=way.way, at=at, number=way.number + 1)
         headers = job.headers
         if PARENT in headers:
             headers = {name: text for name, text in headers.items() if name != PARENT}
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, job.priority + stop.shift))
         new = step.step_job(
-            f"{job.flow}.{onwards.number}",
+            f"{job.flow}.{number}",
             job.flow or "",
-            onwards,
+            payload,
             priority=priority,
             headers={**headers, **step.options.headers} if headers else step.options.headers,
         )
@@ -139,6 +140,8 @@ def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
     if value is None:
         return {}
     try:
+        if type(value) is dict and all(type(name) is str for name in value):
+            return {name: ENCODE(part) for name, part in value.items()}
         return {name: bytes(raw) for name, raw in _FIELDS(ENCODE(value)).items()}
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadArguments(
@@ -146,16 +149,39 @@ def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
         ) from error
 
 
-def _itinerary(job: LeasedJob) -> Itinerary:
+def _chosen(job: LeasedJob, step: str) -> Leg:
+    """Onwards to a step that the last one has chosen."""
+    way = _read_way(job)
+    return _leg(way, *_to(way, step))
+
+
+def _onwards(job: LeasedJob) -> Leg | None:
+    """Onwards to the next stop on the way."""
+    try:
+        return _next_leg(job.payload)
+    except msgspec.MsgspecError:
+        _read_way(job)  # says what is wrong
+        raise
+
+
+@lru_cache(maxsize=128)
+def _next_leg(payload: bytes) -> Leg | None:
+    """All flows of a pipeline carry the same bytes from stop to stop: they are read once."""
+    way = _READ(payload)
+    at = way.at + 1
+    return _leg(way, way.way[at], at) if at < len(way.way) else None
+
+
+def _leg(way: Itinerary, stop: Stop, at: int) -> Leg:
+    onwards = Itinerary(pipeline=way.pipeline, way=way.way, at=at, number=way.number + 1)
+    return stop, onwards.number, ENCODE(onwards)
+
+
+def _read_way(job: LeasedJob) -> Itinerary:
     try:
         return _READ(job.payload)
     except msgspec.MsgspecError as error:
         raise BadArguments(f"the way of job {job.id} cannot be read: {error}") from error
-
-
-def _onwards(way: Itinerary) -> tuple[Stop, int] | None:
-    at = way.at + 1
-    return (way.way[at], at) if at < len(way.way) else None
 
 
 def _to(way: Itinerary, step: str) -> tuple[Stop, int]:

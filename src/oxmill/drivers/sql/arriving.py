@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,8 +17,13 @@ from oxmill.model.value import Micros
 Row = tuple[Any, ...]
 
 _SCHEDULED, _WAITING, _CREATED = State.SCHEDULED, State.WAITING, Verdict.CREATED
-# Plain strings are bound several times as fast as members of an enumeration.
+# Plain strings are bound and looked up several times as fast as members of an enumeration.
+_SCHEDULED_TEXT, _WAITING_TEXT = State.SCHEDULED.value, State.WAITING.value
 _PLAIN = {state: state.value for state in State}
+
+
+STATE_OF_ROW: Final = 7
+"""Where the state stands among the parameters of `insert_job`."""
 
 
 class Arrivals(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +54,7 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
         if job.group is not None and state is _WAITING:
             grouped.append((job.group, job.queue, job.priority, seq))
         answers.append(Enqueued(id=job.id, verdict=_CREATED, state=state))
-        key = (job.queue, row[7])
+        key = (job.queue, row[STATE_OF_ROW])
         count = counts.get(key)
         if count is None:
             counts[key] = [1, 0]
@@ -63,7 +68,7 @@ def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
     """The parameters of `insert_job` for a job without a unique key, and its state. Every enqueue
     comes through here, so what `row_of` does is written out."""
     due_at = now + job.delay if job.run_at is None else job.run_at
-    state = _SCHEDULED if due_at > now else _WAITING
+    late = due_at > now
     plain = (
         job.content_type == JSON
         and job.timeout is None
@@ -78,7 +83,7 @@ def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
         None,
         job.queue,
         job.task,
-        _PLAIN[state],
+        _SCHEDULED_TEXT if late else _WAITING_TEXT,
         job.priority,
         due_at,
         None if job.expires_in is None else now + job.expires_in,
@@ -90,7 +95,7 @@ def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
         None if plain else extras_of(job),
         job.payload,
     )
-    return row, state
+    return row, _SCHEDULED if late else _WAITING
 
 
 def due_of(job: NewJob, now: Micros) -> Micros:
@@ -105,10 +110,10 @@ def row_of(job: NewJob, seq: int, now: Micros, standing: tuple[State, Micros, st
     return (seq, job.id, seq, now, reason, *content_of(job, state, due_at, expires_at))
 
 
-def step_row(job: NewJob, flow: str, seq: int, now: Micros, standing: tuple[State, Micros]) -> Row:
+def step_row(job: NewJob, flow: str, seq: int, now: Micros) -> Row:
     """The same for a next step of this flow, kept as long as that. Every usual step comes through
     here, so what `row_of` does is written out."""
-    state, due_at = standing
+    due_at = now + job.delay if job.run_at is None else job.run_at
     return (
         seq,
         job.id,
@@ -117,7 +122,7 @@ def step_row(job: NewJob, flow: str, seq: int, now: Micros, standing: tuple[Stat
         None,
         job.queue,
         job.task,
-        _PLAIN[state],
+        _SCHEDULED_TEXT if due_at > now else _WAITING_TEXT,
         job.priority,
         due_at,
         None if job.expires_in is None else now + job.expires_in,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from oxmill.drivers.sql.arriving import Row, due_of, labels_of, step_row
+from oxmill.drivers.sql.arriving import STATE_OF_ROW, Row, labels_of, step_row
 from oxmill.drivers.sql.flow_rows import IN_FLOW, Kind, Ripple, names_text
 from oxmill.drivers.sql.lanes import Newcomer, free_lanes, join_lanes
 from oxmill.drivers.sql.ledger import Ledger
@@ -27,6 +27,8 @@ from oxmill.model.settlement import Outcome, Ruling, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
+
+_WAITING = State.WAITING.value
 
 reads_text = lru_cache(maxsize=256)(names_text)
 """The fields that a task reads are the same for all its jobs."""
@@ -62,7 +64,7 @@ class _HandedOver:
     numbers: Iterator[int]
     ledger: Ledger
     ended: dict[str, int] = field(default_factory=dict)
-    made: dict[tuple[str, State], int] = field(default_factory=dict)
+    made: dict[tuple[str, str], int] = field(default_factory=dict)
     plain: list[int] = field(default_factory=list)
     with_result: list[tuple[bytes, Micros, None, int]] = field(default_factory=list)
     steps: list[tuple[str, FlowStep]] = field(default_factory=list)
@@ -93,22 +95,21 @@ class _HandedOver:
             self._make(flow, job, next(self.numbers))
 
     def _make(self, flow: str, job: NewJob, seq: int) -> None:
-        due_at = due_of(job, self.now)
-        state = State.SCHEDULED if due_at > self.now else State.WAITING
-        row = step_row(job, flow, seq, self.now, (state, due_at))
+        row = step_row(job, flow, seq, self.now)
+        state = row[STATE_OF_ROW]
         self.rows.append(row)
         self.nodes.append((seq, job.id, flow, reads_text(job.reads)))
         if job.fields or job.tags:
             self.labelled.append(row)
         key = (job.queue, state)
         self.made[key] = self.made.get(key, 0) + 1
-        if job.group is not None and state is State.WAITING:
+        if job.group is not None and state == _WAITING:
             self.newcomers.append((job.group, job.queue, job.priority, seq))
 
     @property
     def gained(self) -> set[str]:
         """Queues in which next steps wait."""
-        return {queue for queue, state in self.made if state is State.WAITING}
+        return {queue for queue, state in self.made if state == _WAITING}
 
     def write(self) -> Steps[None]:
         """Write them down."""
@@ -132,7 +133,7 @@ class _HandedOver:
             tally.add(queue, State.RUNNING, -n)
             tally.add(queue, State.SUCCEEDED, n, n)
         for (queue, state), n in self.made.items():
-            tally.add(queue, state, n)
+            tally.add(queue, State(state), n)
         yield from tally.write()
 
 
