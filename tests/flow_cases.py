@@ -7,10 +7,12 @@ from itertools import count
 
 import pytest
 
-from oxmill import Failed, FlowStatus, Next, Spawn, State, StoreError, current
+from oxmill import Failed, FlowNotFound, FlowStatus, Next, Spawn, State, StoreError, current
+from oxmill.model.claim import Claim
 from oxmill.store.capabilities import Capability
 
 PATIENCE = 60
+LARGE = 10_000
 _NUMBERS = count()
 
 
@@ -82,6 +84,8 @@ class FlowCases:
         assert time.monotonic() - started < PATIENCE
 
     def test_many_jobs_are_staged_spawned_and_joined(self, app):
+        """What one step leaves is gone on with at once, long before the next sweep."""
+
         @app.task(name="one")
         async def one(n: int) -> int:
             return n
@@ -99,9 +103,40 @@ class FlowCases:
         with app.flow("many", id=f"many-{next(_NUMBERS)}") as f:
             nodes = [f.add(one, n) for n in range(1_200)]
             last = f.add(many, [node.out for node in nodes], 700)
-        with app.running(slots=50, sweep_every=0.2):
+        with app.running(slots=50, sweep_every=10 * PATIENCE):
             assert f.result(last, timeout=PATIENCE) == [sum(range(1_200)), 700]
             assert f.outcome(timeout=PATIENCE).counts == {State.SUCCEEDED: 1_901}
+
+    def test_a_graph_of_ten_thousand_comes_whole_or_not_at_all(self, app, monkeypatch):
+        @app.task(name="grain")
+        async def grain(n: int) -> int:
+            return n
+
+        def graph():
+            with app.flow("large", id=name) as f:
+                nodes = [f.add(grain, n) for n in range(LARGE - 100)]
+                for n in range(100):
+                    f.add(grain, n).after(*nodes[n::100])
+            return f
+
+        name, enqueue = f"large-{next(_NUMBERS)}", app.driver.enqueueing.enqueue
+
+        def cut_off(request):
+            if request.publish is not None:
+                raise StoreError("cut off")
+            return enqueue(request)
+
+        monkeypatch.setattr(app.driver.enqueueing, "enqueue", cut_off)
+        with pytest.raises(StoreError, match="cut off"):
+            graph()
+        with pytest.raises(FlowNotFound):
+            app.flows[name].info()
+        assert app.driver.run(_claim(app, "default")).jobs == ()
+        monkeypatch.undo()
+        counts = graph().info().counts
+
+        assert sum(counts.values()) == LARGE
+        assert counts.keys() <= {State.HELD, State.WAITING}
 
     def test_a_pipeline_moves_its_state(self, app):
         @app.task(name="part", queue="parts")
@@ -141,6 +176,12 @@ class FlowCases:
         jobs = flow.tree().jobs
         assert [job.priority for job in jobs if job.parent is None] == [5, 8, 8]
         assert [job.priority for job in jobs if job.parent is not None] == [8, 8, 8]
+
+
+def _claim(app, queue):
+    return app.driver.claiming.claim(
+        Claim(queues=(queue,), limit=1, lease=60_000_000, worker="w", nonce=next(_NUMBERS))
+    )
 
 
 def survives(app, server):

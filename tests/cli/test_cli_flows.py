@@ -144,6 +144,10 @@ def test_retry_drives_what_failed_again(shell, flow):
     assert shell.data("flows", "retry", "f1") == {"flow": "f1", "retried": 3}
     assert shell.state("f1.0") is State.WAITING
     assert shell.state("f1.2") is State.HELD
+    flow("f2")
+    for stranger in ("zzz", "f2.0"):
+        told = shell("flows", "retry", "f1", "f1.0", stranger, code=3)
+        assert f"flow f1 has no job {stranger}" in told.stderr
 
 
 def test_jobs_are_listed_by_flow(shell, flow):

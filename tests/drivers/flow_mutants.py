@@ -19,7 +19,9 @@ from oxmill.drivers.memory import (
 )
 from oxmill.drivers.memory.flows import Book
 from oxmill.model.flow import FlowStep
-from oxmill.model.state import State
+from oxmill.model.job import Reason
+from oxmill.model.state import Change, State
+from oxmill.testing.conformance import doorbell as doorbell_tests
 from oxmill.testing.conformance import flowing as flowing_tests
 from oxmill.testing.conformance import joining as joining_tests
 from oxmill.testing.conformance import rippling as rippling_tests
@@ -95,6 +97,36 @@ def deadlines_are_forgotten(right):
     return wrong
 
 
+@mutant((edges, "fire"))
+def a_join_never_fires(right):
+    return lambda world, record: None
+
+
+@mutant((edges, "fire"))
+def a_join_fails_where_it_would_fire(right):
+    def wrong(world, record):
+        world.end(record, Change.FAIL, State.FAILED, Reason.DEPENDENCY)
+
+    return wrong
+
+
+@mutant((edges, "fire"))
+def a_join_ends_its_job_where_it_would_fire(right):
+    def wrong(world, record):
+        world.end(record, Change.CANCEL, State.CANCELLED, Reason.CANCELLED)
+
+    return wrong
+
+
+@mutant((ripples, "close"))
+def a_result_is_gone_once_it_was_told(right):
+    def wrong(world, edge, *, ok):
+        world.jobs[edge.upstream].result = None
+        right(world, edge, ok=ok)
+
+    return wrong
+
+
 # --- ripples --------------------------------------------------------------------------------------
 
 
@@ -133,6 +165,18 @@ def the_past_haunts_a_redriven_job(right):
     return wrong
 
 
+@mutant(
+    (settling, "ripple"),
+    found_by=doorbell_tests.test_what_a_settlement_leaves_rings_for_a_sweeper,
+)
+def nobody_learns_what_is_left(right):
+    def wrong(world):
+        right(world)
+        world.book.left_some = False
+
+    return wrong
+
+
 # --- spawning -------------------------------------------------------------------------------------
 
 
@@ -151,6 +195,17 @@ def children_are_told_in_any_order(right):
     def wrong(world, record, done):
         right(world, record, done)
         record.joined = record.joined[::-1]
+
+    return wrong
+
+
+@mutant(
+    (settling, "step"), found_by=spawning_tests.test_a_parent_goes_on_when_its_children_have_ended
+)
+def a_join_misses_its_last_child(right):
+    def wrong(world, record, done):
+        right(world, record, done)
+        record.joined = record.joined[:-1]
 
     return wrong
 

@@ -19,6 +19,7 @@ from oxmill import (
     IdConflict,
     JobCancelled,
     JobFailed,
+    JobNotFound,
     Middleware,
     Spawn,
     State,
@@ -475,6 +476,18 @@ def test_a_part_of_a_flow_is_cancelled_and_retried_by_its_nodes(app, tasks, t):
     assert f.retry(one) == 1
     t.run_all()
     assert tasks.ran == ["note two", "note one"]
+
+
+def test_a_job_of_another_flow_is_neither_cancelled_nor_retried(app, tasks, t):
+    with app.flow("import") as f:
+        f.add(tasks.note, "one")
+    with app.flow("other") as other:
+        bad = other.add(tasks.fetch, "bad")
+    t.run_all()
+    for steer in (f.cancel, f.retry):
+        with pytest.raises(JobNotFound, match=f"has no job {bad.id}"):
+            steer(bad)
+    assert app.get(bad.id).state is State.FAILED
 
 
 def test_jobs_with_gaps_are_found_by_the_arguments_that_are_known(app, tasks, t):

@@ -148,6 +148,45 @@ def test_a_step_may_go_round_and_round(app, t):
     assert flow.state() == {"n": 5}
 
 
+def test_a_step_may_stand_on_the_way_twice(app, log, t):
+    """Whoever names it goes on at its next place, so the way comes to its end."""
+
+    @app.step(name="wash")
+    def wash() -> None:
+        log.append("wash")
+
+    @app.step(name="rinse")
+    def rinse() -> Next:
+        log.append("rinse")
+        return Next(wash)
+
+    @app.step(name="dry")
+    def dry() -> None:
+        log.append("dry")
+
+    plain = app.pipeline("plain", wash, dry, wash, dry).start({})
+    assert plain.outcome().counts == {State.SUCCEEDED: 4}
+    named = app.pipeline("named", wash, rinse, wash, dry).start({})
+    t.run_all()
+
+    assert log == ["wash", "dry", "wash", "dry", "wash", "rinse", "wash", "dry"]
+    assert named.status() is FlowStatus.SUCCEEDED
+
+
+def test_a_step_that_names_one_behind_goes_back_to_the_nearest(app, log, t):
+    @app.step(name="try")
+    def attempt() -> None:
+        log.append("try")
+
+    @app.step(name="check")
+    def check(n: int) -> Next | None:
+        log.append("check")
+        return Next(attempt, {"n": n + 1}) if n < 1 else None
+
+    app.pipeline("back", attempt, attempt, check).start({"n": 0}).outcome()
+    assert log == ["try", "try", "check", "try", "check"]
+
+
 def test_headers_and_priority_go_along_and_a_hand_over_may_shift_it(app, steps, t):
     access = app.pipeline(
         "access", steps.prepare, steps.check, steps.grant, shift={steps.check: 5, steps.grant: -2}

@@ -110,16 +110,17 @@ def test_children_inherit_priority_and_headers_unless_told_otherwise(app, t):
     @app.task(name="parent")
     def parent() -> None:
         own = child.using(priority=9, headers={"correlation-id": "mine"})
-        raise Spawn([child.bind(), own.bind()], then=done)
+        zero = child.using(priority=0)
+        raise Spawn([child.bind(), own.bind(), zero.bind()], then=done)
 
     @parent.continuation
     def done(results: list) -> None: ...
 
     job = parent.using(priority=3, headers={"correlation-id": "c1", "x": "y"}).enqueue()
     t.run_all()
-    first, second = t.jobs(task="child")
+    first, second, third = t.jobs(task="child")
 
-    assert (first.priority, second.priority) == (3, 9)
+    assert (first.priority, second.priority, third.priority) == (3, 9, 0)
     assert first.result == b'["c1","%s",%s]' % (
         job.id.encode(),
         b'{"correlation-id":"c1","x":"y","oxmill-parent":"%s"}' % job.id.encode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import click
 
 from oxmill.cli.framework import Command
-from oxmill.cli.output import show_one
+from oxmill.cli.output import say, show_one
 from oxmill.cli.queues_look import in_a_word, read_queues, rules_on
 from oxmill.cli.session import Session
 from oxmill.cli.times import span
@@ -197,17 +198,29 @@ def _set(
 
 def _lift(session: Session, kind: RuleKind, targets: Targets, *, operator: bool = False) -> None:
     keys = tuple(RuleKey(kind=kind, scope=scope, target=target) for scope, target in targets)
-    _put(session, PutRules(lift=keys, author=session.author, operator=operator), targets)
+    request = PutRules(lift=keys, author=session.author, operator=operator)
+    for rule in _put(session, request, targets):
+        word = ("unblock", "--operator") if rule.kind is RuleKind.BLOCK else ("resume",)
+        if rule.kind is not RuleKind.THROTTLE:
+            closed = f"{rule.key.title} is still {in_a_word(rule)}: nothing of it starts."
+            words = shlex.join((*word, *_named(rule)))
+            say(f"{closed} To lift that: oxmill queues {words}", tone="warn")
 
 
-def _put(session: Session, request: PutRules, targets: Targets) -> None:
+def _named(rule: Rule) -> tuple[str, ...]:
+    """What a rule is on, as words of a command line."""
+    return (rule.target,) if rule.scope is Scope.QUEUE else (f"--{rule.scope}", rule.target)
+
+
+def _put(session: Session, request: PutRules, targets: Targets) -> tuple[Rule, ...]:
+    """Change rules and tell what is closed now, of what was named."""
     session.run(session.driver.steering.put_rules(request))
-    _tell(session, targets)
-
-
-def _tell(session: Session, targets: Targets) -> None:
-    """What is closed now, of what was named."""
     rules = rules_on(session, targets)
+    _tell(session, targets, rules)
+    return rules
+
+
+def _tell(session: Session, targets: Targets, rules: tuple[Rule, ...]) -> None:
     states: dict[str, list[str]] = {
         RuleKey(kind=RuleKind.PAUSE, scope=scope, target=target).title: [
             in_a_word(rule) for rule in rules if (rule.scope, rule.target) == (scope, target)

@@ -37,7 +37,7 @@ def _record(task: Declared) -> Record:
         "arguments": _arguments(task),
         "async": task.is_async,
         "queue": options.queue,
-        "priority": options.priority,
+        "priority": options.priority or 0,
         "max_attempts": options.max_attempts,
         "timeout_seconds": None if options.timeout is None else options.timeout / 1e6,
         "pool": options.pool,

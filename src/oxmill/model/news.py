@@ -12,6 +12,8 @@ class News(Value, frozen=True):
     """Jobs and flows that ended."""
     asked: bool = False
     """Whether running jobs were asked to stop."""
+    left: bool = False
+    """Whether a part of what was set off is left for a sweep."""
 
 
 NO_NEWS = News()

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
 from oxmill.errors import BadInput
+from oxmill.model.bounds import Bounds
 from oxmill.model.job import NewJob
 from oxmill.queue.call import Call
 from oxmill.queue.client import Client
@@ -63,8 +64,9 @@ def load_all(driver: Driver, client: Client, calls: Iterable[Call[Any]]) -> Talk
 def _batches(
     driver: Driver, client: Client, calls: Iterable[Call[R]]
 ) -> Iterator[list[tuple[Call[R], NewJob]]]:
-    most = min(BATCH_JOBS, driver.bounds.batch_jobs)
-    return batches(_jobs(client, calls), lambda pair: len(pair[1].payload), most)
+    bounds = driver.bounds
+    most = min(BATCH_JOBS, bounds.batch_jobs)
+    return batches(_jobs(client, calls), lambda pair: weight(pair[1], bounds), most)
 
 
 def _jobs(client: Client, calls: Iterable[Call[R]]) -> Iterator[tuple[Call[R], NewJob]]:
@@ -88,6 +90,19 @@ def _checked(call: Call[R]) -> Call[R]:
             f"{call!r} is not a call; make one of a task and its arguments: task.bind(...)"
         )
     return call
+
+
+def weight(job: NewJob, bounds: Bounds) -> int:
+    """The bytes that a job counts for in a batch; where fields are costly, they count too."""
+    if job.fields and bounds.heavy_jobs < min(BATCH_JOBS, bounds.batch_jobs):
+        return max(len(job.payload), BATCH_BYTES // bounds.heavy_jobs)
+    return len(job.payload)
+
+
+def flow_batches(jobs: Iterable[NewJob], bounds: Bounds) -> Iterator[list[NewJob]]:
+    """Jobs of a flow, in batches that are staged where there are several."""
+    most = min(BATCH_JOBS, bounds.batch_jobs, bounds.heavy_jobs)
+    return batches(jobs, lambda job: len(job.payload), most)
 
 
 def batches(

@@ -8,12 +8,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from oxmill.errors import FlowNotFound, ResultTimeout
 from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
-from oxmill.model.query import Cancel, Filter, Redrive
+from oxmill.model.job import Job as StoredJob
+from oxmill.model.query import Cancel, Filter, Get, Redrive
 from oxmill.queue.client import Client
 from oxmill.queue.control import repeat
 from oxmill.queue.handle import Job
 from oxmill.queue.talk import Pause, Talk
-from oxmill.queue.tree import FlowTree, descendants, read_tree
+from oxmill.queue.tree import FlowTree, descendants, not_in_flow, read_tree
 from oxmill.rules.duration import Duration, micros
 from oxmill.store.doorbell import ended
 from oxmill.store.driver import Driver
@@ -94,7 +95,7 @@ class Flow(Generic[S]):
 
     def cancel(self, *jobs: str | HasJob[Any], reason: str | None = None, author: str = "") -> int:
         """Cancel the whole flow, or these of its jobs with all that they have spawned; how many
-        jobs it concerned. What waits for a cancelled job follows its join's policy."""
+        jobs it concerned, or `JobNotFound` if one of them is not a job of it. What waits for a cancelled job follows its join's policy."""
         return self._client.blocking(
             "flow.acancel", lambda driver: self._cancel(driver, _ids(jobs), reason, author)
         )
@@ -109,7 +110,8 @@ class Flow(Generic[S]):
 
     def retry(self, *jobs: str | HasJob[Any], author: str = "") -> int:
         """Drive its failed and cancelled jobs again, or these of them, and with them the flow; how
-        many there were. What succeeded is not run again."""
+        many there were; `JobNotFound` if one of them is not a job of it. What succeeded is not run
+        again."""
         return self._client.blocking(
             "flow.aretry", lambda driver: self._retry(driver, _ids(jobs), author)
         )
@@ -175,8 +177,19 @@ class Flow(Generic[S]):
 
     def _retry(self, driver: Driver, jobs: tuple[str, ...], author: str) -> Talk[int]:
         yield from self._info(driver)
+        yield from self._know(driver, jobs)
         request = Redrive(filter=Filter(flow=self.id, ids=jobs), author=author)
         return (yield from repeat(driver.steering.redrive, request))
+
+    def _know(self, driver: Driver, jobs: tuple[str, ...]) -> Talk[None]:
+        """`JobNotFound` if one of these is not a job of this flow."""
+        if not jobs:
+            return
+        found: tuple[StoredJob, ...] = yield driver.inspecting.get(Get(ids=jobs))
+        mine = {job.id for job in found if job.flow == self.id}
+        for job_id in jobs:
+            if job_id not in mine:
+                raise not_in_flow(self.id, job_id)
 
     def _tree(self, driver: Driver) -> Talk[FlowTree]:
         info = yield from self._info(driver)

@@ -9,7 +9,7 @@ from oxmill.errors import FlowCycle, StoreError
 from oxmill.model.flow import NewFlow
 from oxmill.model.info import Sweep, Swept
 from oxmill.model.job import Enqueue, NewJob
-from oxmill.queue.bulk import BATCH_JOBS, batches
+from oxmill.queue.bulk import flow_batches
 from oxmill.queue.enqueueing import Receipt, receipt
 from oxmill.queue.talk import Talk
 from oxmill.queue.trying import try_again
@@ -47,8 +47,7 @@ def enqueue_flow(
     its jobs are let go, rather than left to the next sweep, unless the transaction is `lent`.
     """
     ordered = in_order(jobs)
-    most = min(BATCH_JOBS, driver.bounds.batch_jobs)
-    cut = list(batches(ordered, lambda job: len(job.payload), most))
+    cut = list(flow_batches(ordered, driver.bounds))
     stage = flow.id if len(cut) > 1 else None
     receipts: dict[str, Receipt] = {}
     for number, batch in enumerate(cut, 1):

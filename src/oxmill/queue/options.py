@@ -74,7 +74,8 @@ class TaskOptions(Value, frozen=True):
     """Options, checked and complete. Times are in microseconds."""
 
     queue: str = DEFAULT_QUEUE
-    priority: int = 0
+    priority: int | None = None
+    """`None` if nobody has said it: 0, or that of the job that spawns it."""
     delay: Micros = 0
     run_at: Micros | None = None
     expires: Micros | None = None

@@ -110,7 +110,7 @@ class Pipeline(Generic[S]):
             f"{flow.id}.0",
             flow.id,
             Itinerary(pipeline=self.name, way=way),
-            priority=options.get("priority", first.options.priority),
+            priority=options.get("priority", first.options.priority or 0),
             delay=micros(options.get("delay", 0)),
         )
         headers = {**options.get("headers", {}), **job.headers}

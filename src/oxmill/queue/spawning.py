@@ -101,7 +101,7 @@ def _child(job: LeasedJob, client: Client, call: Call[Any], own_id: str) -> NewJ
             id=new.id or own_id,
             flow=job.flow or job.id,
             parent=job.id,
-            priority=new.priority or job.priority,
+            priority=job.priority if task.options.priority is None else new.priority,
             headers={**headers, **new.headers},
         )
     )

@@ -48,7 +48,8 @@ class Next:
     says. The fields are merged as if they had been returned alone.
 
     A step of the pipeline goes on from its place there; any other is a detour, after which the
-    pipeline goes on where it was left.
+    pipeline goes on where it was left. Where a pipeline has a step several times, a step that names
+    itself is repeated; any other goes on at its next place ahead, or else at the nearest behind.
     """
 
     def __init__(self, step: Step | str | None, fields: Any = None) -> None:
@@ -158,8 +159,10 @@ def _onwards(way: Itinerary) -> tuple[Stop, int] | None:
 
 
 def _to(way: Itinerary, step: str) -> tuple[Stop, int]:
-    """A step that the last one has chosen: from its place on the way, or as a detour."""
-    for at, stop in enumerate(way.way):
-        if stop.step == step:
-            return stop, at
-    return Stop(step=step), way.at
+    """A step that the last one has chosen: from its place on the way, or as a detour. Of several
+    places it is the present one, else the next ahead, else the nearest behind."""
+    here, ahead = way.at, range(way.at + 1, len(way.way))
+    for at in (here, *ahead, *reversed(range(here))):
+        if way.way[at].step == step:
+            return way.way[at], at
+    return Stop(step=step), here

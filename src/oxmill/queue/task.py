@@ -171,7 +171,7 @@ class AsyncTask(BaseTask[P, R_co]):
 def terms(task: str, options: TaskOptions) -> dict[str, Any]:
     """What all jobs of these options share, without what is left at its default."""
     shared: dict[str, Any] = {
-        "priority": options.priority,
+        "priority": options.priority or 0,
         "delay": options.delay,
         "run_at": options.run_at,
         "expires_in": options.expires,

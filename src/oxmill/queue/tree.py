@@ -58,6 +58,11 @@ def read_tree(driver: Driver, flow: FlowInfo) -> Talk[FlowTree]:
     return FlowTree(flow=flow, jobs=tuple(jobs))
 
 
+def not_in_flow(flow_id: str, job_id: str) -> JobNotFound:
+    """What is said of a job that a flow does not have."""
+    return JobNotFound(job_id, f"flow {flow_id} has no job {job_id}; see app.flows")
+
+
 def descendants(tree: FlowTree, roots: Iterable[str]) -> tuple[str, ...]:
     """These jobs and all that they have spawned, parents first."""
     known = {job.id for job in tree.jobs}
@@ -66,7 +71,7 @@ def descendants(tree: FlowTree, roots: Iterable[str]) -> tuple[str, ...]:
     left = list(roots)
     for root in left:
         if root not in known:
-            raise JobNotFound(root, f"flow {tree.flow.id} has no job {root}; see app.flows")
+            raise not_in_flow(tree.flow.id, root)
     while left:
         job_id = left.pop(0)
         if job_id not in found:

@@ -14,7 +14,7 @@ from oxmill.model.claim import Claim, Claimed
 from oxmill.model.info import ListQueues, Queues
 from oxmill.model.job import BYTES, JSON, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
-from oxmill.queue.bulk import BATCH_JOBS, batches
+from oxmill.queue.bulk import BATCH_JOBS, batches, weight
 from oxmill.queue.client import Client
 from oxmill.queue.codec import ENCODE
 from oxmill.queue.enqueueing import store_jobs
@@ -179,8 +179,9 @@ class Queue:
     def _add_all(self, driver: Driver, items: Iterable[bytes | NewJob]) -> Talk[int]:
         added = 0
         jobs = (each if isinstance(each, NewJob) else self.item(each) for each in items)
-        most = min(BATCH_JOBS, driver.bounds.batch_jobs)
-        for batch in batches(jobs, lambda job: len(job.payload), most):
+        bounds = driver.bounds
+        most = min(BATCH_JOBS, bounds.batch_jobs)
+        for batch in batches(jobs, lambda job: weight(job, bounds), most):
             added += yield from _add(driver, batch)
         return added
 

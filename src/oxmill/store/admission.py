@@ -54,7 +54,8 @@ def check_name(kind: str, name: str, limit: int) -> None:
 def check_new_jobs(
     jobs: Iterable[NewJob], bounds: Bounds, able: Capability, *, in_flow: bool = False
 ) -> None:
-    """Refuse a batch that cannot be stored faithfully."""
+    """Refuse a batch that cannot be stored faithfully. `in_flow` if it comes with its flow, which the
+    caller knows this store to support."""
     count = 0
     for job in jobs:
         count += 1
@@ -63,13 +64,12 @@ def check_new_jobs(
         except (AttributeError, TypeError):
             check_kinds(job, f"job {job.id}")  # says what is of a wrong type
             raise
-        if job.flow is not None or job.parent is not None or job.after:
+        if not in_flow and (job.flow is not None or job.parent is not None or job.after):
             need(able, Capability.FLOWS, "flows")
-            if not in_flow:
-                raise BadInput(
-                    f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
-                    f"its flow; give the flow with every batch of its jobs"
-                )
+            raise BadInput(
+                f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
+                f"its flow; give the flow with every batch of its jobs"
+            )
     if count > bounds.batch_jobs:
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "

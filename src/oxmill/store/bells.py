@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from oxmill.store.doorbell import SWEEP
+
 
 class LocalBell:
     """A bell that threads and event loops of this process can wait on."""
@@ -111,11 +113,17 @@ class LocalDoorbell:
             bell.strike()
 
     def ring_all(self) -> None:
-        """Wake everybody: a hint whose topic is not known."""
+        """Wake everybody: a hint whose topic is not known, after which much may be missed."""
         with self._lock:
-            rung = {bell for bells in self._bells.values() for bell in bells}
-        for bell in rung:
-            bell.strike()
+            topics = tuple(self._bells)
+        LocalDoorbell.ring(self, topics)
+
+    def ring_most(self) -> None:
+        """The same where something was written: whoever did it tells sweepers himself, since a
+        sweep after every write would be work for nothing."""
+        with self._lock:
+            topics = [topic for topic in self._bells if topic != SWEEP]
+        LocalDoorbell.ring(self, topics)
 
     def listen(self, topics: Iterable[str]) -> LocalBell:
         """A bell for these topics."""
@@ -139,6 +147,11 @@ class LocalDoorbell:
                     if not listeners:
                         del self._bells[topic]
 
+    def topics(self) -> list[str]:
+        """What anyone listens to."""
+        with self._lock:
+            return list(self._bells)
+
     @property
     def listeners(self) -> int:
         """How many topics are listened to."""
@@ -159,4 +172,7 @@ class SilentDoorbell(LocalDoorbell):
         """Do nothing."""
 
     def ring_all(self) -> None:
+        """Do nothing."""
+
+    def ring_most(self) -> None:
         """Do nothing."""

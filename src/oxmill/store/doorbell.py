@@ -8,6 +8,9 @@ from typing import Protocol, Self
 CONTROL = "control"
 """Rung when running jobs are asked to stop or a worker is given a command."""
 
+SWEEP = "sweep"
+"""Rung when a step has left something behind that a sweep goes on with."""
+
 
 def work(queue: str) -> str:
     """The topic rung when a queue may have gained waiting jobs."""

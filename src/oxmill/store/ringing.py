@@ -13,7 +13,7 @@ from oxmill.model.schedule import Fire, Fired
 from oxmill.model.settings import PutSettings
 from oxmill.model.settlement import Ruling, Settle
 from oxmill.model.state import TERMINAL, State
-from oxmill.store.doorbell import CONTROL, ended, work
+from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
 
 
 def topics_after(request: object, answer: Any) -> set[str]:
@@ -63,7 +63,11 @@ def _settled(answers: Any) -> set[str]:
 
 def _set_off(news: News) -> set[str]:
     topics = {ended(each) for each in news.ended}
-    return topics | {CONTROL} if news.asked else topics
+    if news.asked:
+        topics.add(CONTROL)
+    if news.left:
+        topics.add(SWEEP)
+    return topics
 
 
 def _changed(answer: Any) -> set[str]:

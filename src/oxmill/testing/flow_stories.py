@@ -2,7 +2,8 @@
 
 A story is a graph whose jobs succeed, fail, are tried again, crash, or make children, with people
 who cancel some of them meanwhile. It is told through the contract alone, and judged by the one rule
-about joins: each job starts only when its join says so, once, and every flow ends.
+about joins: each job starts only when its join says so, once, with the results of what it waited
+for; who never started has a reason for it; and every flow ends.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from hypothesis import strategies as st
 from oxmill.model.claim import Claim
 from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy, NewFlow, OnFailure
 from oxmill.model.info import Sweep
-from oxmill.model.job import Enqueue, Job, LeasedJob, NewJob
+from oxmill.model.job import Enqueue, Job, LeasedJob, NewJob, Reason
 from oxmill.model.query import Cancel, Filter, Get
 from oxmill.model.settings import SECOND
-from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import LIVE, TERMINAL, State
-from oxmill.rules.join import Edges, Turnout, turnout
+from oxmill.rules.join import Edges, Turnout, overdue, turnout
 from oxmill.testing.clock import VirtualClock
 from oxmill.testing.dump import Do, all_flows, all_jobs
 
 FLOW: Final = "story"
 DEADLINE: Final = 5 * SECOND
+PATIENCE: Final = 8
+"""Turns in which nothing starts, after which nothing ever will: all deadlines are past."""
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,26 @@ class _Telling:
         self._plans: dict[str, Node] = {}
         self._waits: dict[str, tuple[Join, tuple[str, ...], int]] = {}
         """job → the join that it waits for, over what, and since when."""
+        self._all_waits: list[tuple[str, Join, tuple[str, ...]]] = []
+        """Every wait there ever was."""
         self._ran: Counter[str] = Counter()
         self._may_start: dict[str, bool] = {}
         """Jobs that were claimed before, and whether they may be claimed again."""
+        self._due: set[str] = set()
+        """Jobs that have not started since they began to wait."""
         self._nonce = 0
 
     def run(self) -> None:
         """Turn after turn, until nothing is live."""
         jobs = [self._new(f"n{n}", node, n) for n, node in enumerate(self._story.nodes)]
         self._do(Enqueue(jobs=tuple(jobs), flow=NewFlow(id=FLOW, name="story")))
+        idle = 0
         for turn in range(200):
             for when, whom in self._story.cancels:
                 if when == turn:
                     self._do(Cancel(filter=Filter(ids=(f"n{whom}",))))
-            if not self._turn() and not self._live():
+            idle = 0 if self._turn() else idle + 1
+            if idle > PATIENCE or (idle and not self._live()):
                 break
         self._judge_the_end()
 
@@ -119,11 +128,17 @@ class _Telling:
         if join is not None and join.quorum > len(after):
             join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
         self._plans[job_id] = node
+        self._due.add(job_id)
         if join is not None:
-            self._waits[job_id] = (join, after, self._clock.now)
+            self._begin(job_id, join, after)
         limits = {"max_attempts": 3, "crash_limit": 2}
         content: Any = {"queue": f"q{n % 2}", "task": "t", "payload": b""} | limits | more
         return NewJob(id=job_id, flow=FLOW, after=after, join=join, **content)
+
+    def _begin(self, job_id: str, join: Join, upstreams: tuple[str, ...]) -> None:
+        self._waits[job_id] = (join, upstreams, self._clock.now)
+        self._all_waits.append((job_id, join, upstreams))
+        self._due.add(job_id)
 
     def _live(self) -> list[Job]:
         return [job for job in all_jobs(self._do) if job.state in LIVE]
@@ -146,7 +161,9 @@ class _Telling:
             self._judge_the_start(lease)
         items = [item for lease in leases if (item := self._settlement(lease)) is not None]
         if items:
-            self._do(Settle(items=tuple(items)))
+            answers = self._do(Settle(items=tuple(items)))
+            lost = [answer.id for answer in answers if answer.ruling is not Ruling.WON]
+            assert not lost, f"{lost} had lost their leases"
         return len(leases)
 
     def _settlement(self, lease: LeasedJob) -> Settlement | None:
@@ -182,23 +199,33 @@ class _Telling:
         join = node.child_join
         if join.quorum > len(made):
             join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
-        self._waits[parent] = (join, tuple(job.id for job in made), self._clock.now)
+        self._begin(parent, join, tuple(job.id for job in made))
         return FlowStep(spawn=made, join=join, resume="go", merge={parent: b"spawned"})
 
     def _judge_the_start(self, lease: LeasedJob) -> None:
         """A job starts when its join has fired, and again only if its last run asked for it."""
         assert self._may_start.get(lease.id, True), f"{lease.id} runs after its end"
         self._may_start[lease.id] = False
+        self._due.discard(lease.id)
         if lease.id not in self._waits:
             return
         join, upstreams, since = self._waits[lease.id]
         if lease.resume is not None:
             assert lease.joined == upstreams, f"{lease.id} was given {lease.joined}"
+        self._judge_the_results(upstreams)
         late = join.deadline is not None and self._clock.now >= since + join.deadline
         if late and join.on_failure is not OnFailure.CANCEL:
             return
         found = turnout(join, self._edges(upstreams))
         assert found is Turnout.FIRE, f"{lease.id} started although its join would {found}"
+
+    def _judge_the_results(self, names: tuple[str, ...]) -> None:
+        """Whoever starts finds the result of each job that has succeeded."""
+        found = {
+            job.id: job.result for job in self._do(Get(ids=names)) if job.state is State.SUCCEEDED
+        }
+        wanted = {name: name.encode() for name in found}
+        assert found == wanted, f"results are {found}"
 
     def _edges(self, upstreams: tuple[str, ...]) -> Edges:
         jobs: dict[str, Job] = {job.id: job for job in self._do(Get(ids=upstreams))}
@@ -220,5 +247,31 @@ class _Telling:
                 continue
             if turnout(join, self._edges(upstreams)) is Turnout.FAIL:
                 assert job.state is not State.SUCCEEDED, f"{job_id} went on in spite of failures"
-        finals = {job_id for job_id, job in jobs.items() if job.state is State.SUCCEEDED}
-        assert {i for i in finals if jobs[i].result != i.encode()} == set()
+        self._judge_the_results(tuple(jobs))
+        for job_id in sorted(self._due & jobs.keys()):
+            assert self._excused(jobs[job_id], jobs), (
+                f"{job_id} never started, and is {jobs[job_id].state}: {jobs[job_id].reason}"
+            )
+
+    def _excused(self, job: Job, jobs: dict[str, Job]) -> bool:
+        """Whether a job that never started, or never went on, is right in that."""
+        join, upstreams, since = self._waits.get(job.id, (None, (), 0))
+        match job.reason:
+            case Reason.DEPENDENCY:
+                return join is not None and turnout(join, self._edges(upstreams)) is Turnout.FAIL
+            case Reason.DEADLINE:
+                return (
+                    join is not None
+                    and join.deadline is not None
+                    and overdue(join) is Turnout.FAIL
+                    and (job.ended_at or 0) >= since + join.deadline
+                )
+            case Reason.SIBLING:
+                return any(
+                    job.id in others
+                    and (each.on_failure is OnFailure.CANCEL or jobs[i].state is State.CANCELLED)
+                    for i, each, others in self._all_waits
+                )
+            case _:
+                asked = {f"n{whom}" for _, whom in self._story.cancels}
+                return job.state is State.CANCELLED and job.id in asked

@@ -10,7 +10,7 @@ from oxmill.errors import IdConflict
 from oxmill.model.job import Enqueue, Enqueued, LeasedJob, Verdict
 from oxmill.model.query import Get
 from oxmill.model.settlement import Settlement
-from oxmill.queue.bulk import BATCH_JOBS, batches
+from oxmill.queue.bulk import flow_batches
 from oxmill.queue.gaps import GAPPED, read_gapped
 from oxmill.queue.inputs import Input, Inputs, as_input
 from oxmill.queue.spawning import flow_of, stage_of
@@ -49,11 +49,10 @@ class FlowStore:
         """The settlement with its children staged, if they are too many for one step: they are
         published by it, and do not run before."""
         step = settlement.flow
-        if step is None or len(step.spawn) <= INLINE:
+        if step is None or len(step.spawn) <= min(INLINE, self._driver.bounds.heavy_jobs):
             return settlement
         stage, flow = stage_of(job), flow_of(job)
-        most = min(BATCH_JOBS, self._driver.bounds.batch_jobs)
-        for batch in batches(step.spawn, lambda child: len(child.payload), most):
+        for batch in flow_batches(step.spawn, self._driver.bounds):
             request = Enqueue(jobs=tuple(batch), flow=flow, stage=stage)
             await ahold(self._driver, self._stage(request))
         return replace(settlement, flow=replace(step, spawn=(), publish=stage))

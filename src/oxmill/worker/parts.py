@@ -18,7 +18,7 @@ from oxmill.observe.bus import Bus
 from oxmill.observe.metrics import Metrics
 from oxmill.queue.registry import Registry
 from oxmill.store.admission import check_name
-from oxmill.store.doorbell import CONTROL, work
+from oxmill.store.doorbell import CONTROL, SWEEP, work
 from oxmill.store.driver import Driver
 from oxmill.worker.beat import Heartbeat
 from oxmill.worker.claimer import Claimer
@@ -51,6 +51,7 @@ class Parts:
     watchdog: Watchdog
     systemd: Systemd
     vetting: Vetting
+    sweeper: Sweeper
     services: tuple[Service, ...]
 
 
@@ -70,9 +71,7 @@ def assemble(
 ) -> Parts:
     """All parts of a worker, tied together; nothing runs yet."""
     _check_pools(registry, hello)
-    queues = config.queues or registry.queues()
-    for queue in queues:
-        check_name("queue name", queue, driver.bounds.name_bytes)
+    queues = _queues(driver, registry, config)
     bus, metrics = Bus(), Metrics()
     lanes = Lanes(config.slots, bus=bus, hello=hello, recycle=config.child_jobs)
     execution = Execution(registry, lanes, bus)
@@ -84,7 +83,7 @@ def assemble(
     claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
     sweeper = Sweeper(driver, bus, config.sweep_every / SECOND)
-    settler.on_published = sweeper.wake
+    settler.on_left = sweeper.wake
     systemd, vetting = Systemd(), Vetting(driver, bus, config.allow)
     return Parts(
         bus=bus,
@@ -98,6 +97,7 @@ def assemble(
         watchdog=Watchdog(claimer, bus, systemd),
         systemd=systemd,
         vetting=vetting,
+        sweeper=sweeper,
         services=(
             beat,
             vetting,
@@ -109,7 +109,7 @@ def assemble(
 
 
 def listeners(driver: Driver, parts: Parts) -> tuple[Listener, ...]:
-    """Those who wait for the doorbell: for work, and for what people ask."""
+    """Those who wait for the doorbell: for work, for what people ask, and for what others leave."""
 
     def asked() -> None:
         parts.renewer.renew_now()
@@ -119,7 +119,15 @@ def listeners(driver: Driver, parts: Parts) -> tuple[Listener, ...]:
     return (
         Listener(driver, parts.bus, topics, parts.claimer.wake),
         Listener(driver, parts.bus, [CONTROL], asked),
+        Listener(driver, parts.bus, [SWEEP], parts.sweeper.wake),
     )
+
+
+def _queues(driver: Driver, registry: Registry, config: WorkerConfig) -> tuple[str, ...]:
+    queues = tuple(config.queues or registry.queues())
+    for queue in queues:
+        check_name("queue name", queue, driver.bounds.name_bytes)
+    return queues
 
 
 def _check_pools(registry: Registry, hello: Hello | None) -> None:

@@ -42,8 +42,8 @@ class Settler:
     """
 
     def __init__(self, driver: Driver, lease: Micros, bus: Bus, metrics: Metrics) -> None:
-        self.on_published: Callable[[], None] = _nothing
-        """Called when a stage of many jobs was published: there is something to sweep."""
+        self.on_left: Callable[[], None] = _nothing
+        """Called when a settlement has left something to sweep, or may have, as by a publication."""
         self._driver = driver
         self._lease = lease
         self._bus = bus
@@ -113,8 +113,9 @@ class Settler:
             done = self._completing and self._done_before(item, settled)
             if settled.ruling is not Ruling.WON and not done:
                 self._lost(item)
-            if item.flow is not None and item.flow.publish is not None:
-                self.on_published()
+            published = item.flow is not None and item.flow.publish is not None
+            if published or settled.news.left:
+                self.on_left()
 
     def _done_before(self, item: Settlement, settled: Settled) -> bool:
         """Whether the run itself had completed the job: then nothing else it says counts."""

@@ -100,6 +100,26 @@ def test_children_that_end_cost_the_same_however_many_there_are(counted, count):
     assert cost == (1, 1, 31)
 
 
+def run_children(counted, batches):
+    """Claim and settle so many hundreds; how many commands that took."""
+    with counted.server.client() as client:
+        client.config_resetstat()
+        for nonce in batches:
+            leases = counted.driver.run(counted.claim(limit=100, nonce=nonce)).jobs
+            counted.driver.run(counted.settle(leases, outcome=Outcome.COMPLETE))
+        return sum(each["calls"] for each in client.info("commandstats").values())
+
+
+def test_ten_thousand_children_run_to_their_end_at_a_flat_cost(counted):
+    fanned_out(counted, 10_000)
+    costs = [run_children(counted, range(first, first + 10)) for first in range(100, 200, 10)]
+    (parent,) = counted.driver.run(counted.claim(limit=100, nonce=200)).jobs
+
+    assert (parent.resume, parent.joined) == ("go", tuple(f"c{n}" for n in range(10_000)))
+    assert max(costs) <= min(costs) + 60  # the join fires too, and a connection may look around
+    assert max(costs) <= 550
+
+
 def test_the_jobs_of_a_flow_are_found_without_looking_at_others(counted):
     for first in (1, 501):
         counted.driver.run(counted.enqueue(500, first=first))

@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from redis_load import SECOND, UNSURE, claim, do, eventually, job, settle
 
+from oxmill import App
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.model.flow import FlowStatus, FlowStep, ListFlows, NewFlow
 from oxmill.model.info import Sweep
@@ -14,6 +15,7 @@ from oxmill.model.job import Enqueue
 from oxmill.model.query import Filter, Find
 from oxmill.model.settlement import Ruling
 from oxmill.model.state import State
+from store_kills import flows_outlive_their_server
 
 CHILDREN = 4
 KILLS = 3
@@ -86,6 +88,12 @@ class Fans:
         answer = eventually(lambda: settle(self.driver, lease, flow=step))
         if answer.ruling is Ruling.WON and lease.resume is not None:
             self.resumed.setdefault(lease.id, set()).add(lease.token)
+
+
+def test_flows_outlive_a_server_that_is_killed_at_each_of_their_steps(own, monkeypatch):
+    server = own("--appendonly", "yes", "--appendfsync", "always")
+    with App(server.url) as app:
+        flows_outlive_their_server(app, server, monkeypatch)
 
 
 @pytest.mark.slow

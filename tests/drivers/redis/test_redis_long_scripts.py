@@ -4,6 +4,7 @@ import pytest
 from test_redis_cost import Counted
 from test_redis_flow_cost import begin, new_job
 
+from oxmill import App
 from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy, ListFlows, OnFailure
 from oxmill.model.info import Sweep
 from oxmill.model.query import Cancel, Filter, Get, Purge
@@ -182,3 +183,26 @@ def test_a_sweep_ends_flows_cancelled_as_a_whole_in_bounded_scripts(counted):
     _, scripts, commands = counted.cost(cancel)
     assert commands <= 150 * scripts
     assert scripts >= 10
+
+
+def test_the_client_sends_what_costs_most_in_small_batches(redis_server, tmp_path, monkeypatch):
+    """So that no script is long; a graph that takes several is staged, and stays atomic."""
+    with App(f"{redis_server.url}?namespace={tmp_path.name}", mode="volatile") as app:
+
+        @app.task(name="work")
+        def work(n: int) -> None: ...
+
+        sent = []
+        enqueue, most = app.driver.enqueueing.enqueue, app.driver.bounds.heavy_jobs
+        monkeypatch.setattr(
+            app.driver.enqueueing, "enqueue", lambda asked: sent.append(asked) or enqueue(asked)
+        )
+        app.enqueue_many(work.using(fields={"user": n}).bind(n) for n in range(most + 1))
+        app.enqueue_many(work.bind(n) for n in range(most + 1))
+        with app.flow("chain") as f:
+            node = f.add(work, 0)
+            for n in range(most):
+                node = f.add(work, n).after(node)
+
+        assert [len(each.jobs) for each in sent] == [most, 1, most + 1, most, 1]
+        assert [each.publish for each in sent[-2:]] == [None, f.id]

@@ -5,6 +5,7 @@ import pytest
 from oxmill.model.claim import Claim, Claimed
 from oxmill.model.info import Command, Order, Ordered, Sweep, Swept
 from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.news import News
 from oxmill.model.query import Cancel, Filter, Steered
 from oxmill.model.rule import PutRules, RulesPut
 from oxmill.model.schedule import Fire, Fired
@@ -76,6 +77,7 @@ def test_a_settlement_rings_for_an_end_or_for_more_work(answer, topics):
         (Cancel(filter=Filter()), Steered(ids=(), asked=("a",)), {"control"}),
         (Cancel(filter=Filter()), Steered(ids=("a",), queues=("q",)), {"ended:a", "work:q"}),
         (Order(workers=("w",), command=Command.STOP), Ordered(workers=("w",)), {"control"}),
+        (Cancel(filter=Filter()), Steered(ids=(), news=News(left=True)), {"sweep"}),
         (CLAIM, Claimed(jobs=(), now=1, until=2), set()),
     ],
 )

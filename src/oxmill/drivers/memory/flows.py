@@ -132,6 +132,8 @@ class Book:
         """The same for flows."""
         self.asked = False
         """Whether a running job was asked to stop because of flows, since then."""
+        self.left_some = False
+        """Whether the newest step has left ripples for a sweep."""
         self._last = 0
 
     def draw(self) -> int:
@@ -175,7 +177,7 @@ class Book:
         self.gained.clear()
         self.ended.clear()
         self.over.clear()
-        self.asked = False
+        self.asked = self.left_some = False
 
     def take_gained(self) -> tuple[str, ...]:
         """The queues in which jobs began to wait because of flows."""
@@ -185,6 +187,6 @@ class Book:
 
     def take_news(self) -> News:
         """What else has happened because of flows."""
-        news = News(ended=(*self.ended, *self.over), asked=self.asked)
+        news = News(ended=(*self.ended, *self.over), asked=self.asked, left=self.left_some)
         self.forget_news()
         return news

@@ -35,6 +35,7 @@ def ripple(world: World) -> None:
     ripples, book.fresh = book.fresh, deque()
     _run(world, ripples, max(world.bounds.cleanup_jobs, len(ripples)))
     book.left.extend(ripples)
+    book.left_some = bool(ripples)
 
 
 def sweep_ripples(world: World, limit: int) -> bool:

@@ -27,7 +27,7 @@ from oxmill.drivers.redis.link import open_blocking
 from oxmill.drivers.redis.record import pack_id, unpack_id
 from oxmill.errors import StoreError
 from oxmill.store.bells import LocalBell, LocalDoorbell
-from oxmill.store.doorbell import CONTROL, ended, work
+from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
 
 _log: Final = logging.getLogger("oxmill.redis")
 _QUIET: Final = 10.0
@@ -247,8 +247,8 @@ class RedisDoorbell(LocalDoorbell):
         topic = channel.removeprefix(self._prefix)
         if topic.startswith("ended:"):
             super().ring(map(ended, _ids(message)))
-        elif topic == CONTROL:
-            super().ring((CONTROL,))
+        elif topic in (CONTROL, SWEEP):
+            super().ring((topic,))
         else:
             super().ring((work(topic.removeprefix("work:")),))
 

@@ -53,6 +53,7 @@ def ripple(web: Web, bound: int) -> Steps[None]:
     queue = yield from _flushed(web)
     yield from _run(web, queue, max(bound, len(queue)))
     if queue:
+        web.left = True
         yield from ask(Many("add_ripple", [each.written() for each in queue]))
     yield from web.ledger.write(web.now)
 

@@ -76,7 +76,8 @@ class InFlows:
         if web is not None:
             yield from spread(web, self._news, bound)
             gained |= web.gained
-            news = News(ended=(*ended, *web.told.ended), asked=web.told.asked)
+            told = web.told
+            news = msgspec.structs.replace(told, ended=(*ended, *told.ended))
         if web is not None or gained or ended:
             both = tuple(sorted({*answers[-1].gained, *gained}))
             answers[-1] = msgspec.structs.replace(answers[-1], gained=both, news=news)

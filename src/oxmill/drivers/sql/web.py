@@ -44,6 +44,8 @@ class Web:
         """Jobs of flows that ended."""
         self.asked = False
         """Whether a running job was asked to stop because of flows."""
+        self.left = False
+        """Whether ripples are left for a sweep."""
         self.numbers: Iterator[int] = iter(())
         """Numbers of arrival and places, for what is made and lined up in one go: drawn beforehand,
         so that they are given out in the order in which things happen."""
@@ -179,7 +181,8 @@ class Web:
     @property
     def told(self) -> News:
         """What has happened because of flows, once all is written."""
-        return News(ended=(*self.ended, *self.ledger.ended), asked=self.asked)
+        ended = (*self.ended, *self.ledger.ended)
+        return News(ended=ended, asked=self.asked, left=self.left)
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ class Listener:
                 self._home.ring_here(topics)
         elif self.watch.changed():
             self._nap = _SHORTEST
-            self._home.ring_all()
+            self._home.ring_most()
         else:
             self._nap = min(self._nap * 1.5, _LONGEST)
 

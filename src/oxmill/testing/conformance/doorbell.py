@@ -13,7 +13,7 @@ from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.schedule import Fire, PutSchedules, Schedule
 from oxmill.model.settlement import Outcome
 from oxmill.model.unique import OnConflict, UniqueKey
-from oxmill.store.doorbell import CONTROL, Bell, ended, work
+from oxmill.store.doorbell import CONTROL, SWEEP, Bell, ended, work
 from oxmill.testing.conformance.world import (
     QUEUE,
     World,
@@ -270,6 +270,30 @@ async def test_a_job_that_comes_too_late_for_its_join_rings(world: World) -> Non
 
         assert await tells(world, job)
         assert await tells(world, whole)
+
+
+async def test_what_a_settlement_leaves_rings_for_a_sweeper(world: World) -> None:
+    await start(world, "a")
+    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 250):
+        await start(world, *(node(f"{first}-{n}", "a") for n in range(250)))
+    lease = await take(world, "a")
+
+    with listening(world, SWEEP) as bell:
+        await world.settle(lease, Outcome.COMPLETE)
+
+        assert await tells(world, bell)
+
+
+async def test_what_an_enqueue_leaves_rings_for_a_sweeper(world: World) -> None:
+    """The jobs of a large stage are let go in parts."""
+    ids = [f"n{n}" for n in range(world.driver.bounds.cleanup_jobs + 1)]
+    for first in range(0, len(ids), 250):
+        await start(world, *ids[first : first + 250], stage="s")
+
+    with listening(world, SWEEP) as bell:
+        await start(world, "last", stage="s", publish="s")
+
+        assert await tells(world, bell)
 
 
 async def test_a_job_that_a_settlement_frees_rings_for_its_queue(world: World) -> None:

@@ -176,7 +176,9 @@ kin.parts[#kin.parts + 1] = function()
       if each[1] == 'c' then ids[#ids + 1] = each[2] end
     end
     if #ids > 1 then kin.fetch_edges(ids) end
-    leave_for_sweeps(ripples, run(ripples, math.max(bound, #ripples)))
+    local first = run(ripples, math.max(bound, #ripples))
+    leave_for_sweeps(ripples, first)
+    ended.unswept = ended.unswept or first <= #ripples
   end
 
   local function read(member, score)

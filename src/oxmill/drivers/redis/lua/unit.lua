@@ -102,6 +102,7 @@ local function ring()
     redis.call('PUBLISH', prefix .. 'ended:' .. bucket, table.concat(ids))
   end
   if control then redis.call('PUBLISH', prefix .. 'control', '') end
+  if ended.unswept then redis.call('PUBLISH', prefix .. 'sweep', '') end
 end
 
 -- Over its memory limit a server refuses a script whose first write may need memory, and lets all
