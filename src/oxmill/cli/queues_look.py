@@ -74,7 +74,8 @@ def rules_on(session: Session, targets: tuple[tuple[Scope, str], ...]) -> tuple[
     names = tuple(target for scope, target in targets if scope is Scope.QUEUE)
     request = ListQueues(queues=names or ("default",), groups=("",), targets=targets)
     found = session.run(session.driver.inspecting.queues(request))
-    return (*(rule for info in found.items for rule in info.rules), *found.rules)
+    rules = (*(rule for info in found.items for rule in info.rules), *found.rules)
+    return tuple(rule for rule in rules if (rule.scope, rule.target) in targets)
 
 
 @click.command(cls=Command, examples=("oxmill queues list", "oxmill queues list mail -o json"))

@@ -200,16 +200,16 @@ def _lift(session: Session, kind: RuleKind, targets: Targets, *, operator: bool 
     keys = tuple(RuleKey(kind=kind, scope=scope, target=target) for scope, target in targets)
     request = PutRules(lift=keys, author=session.author, operator=operator)
     for rule in _put(session, request, targets):
-        word = ("unblock", "--operator") if rule.kind is RuleKind.BLOCK else ("resume",)
         if rule.kind is not RuleKind.THROTTLE:
             closed = f"{rule.key.title} is still {in_a_word(rule)}: nothing of it starts."
-            words = shlex.join((*word, *_named(rule)))
-            say(f"{closed} To lift that: oxmill queues {words}", tone="warn")
+            say(f"{closed} To lift that: oxmill queues {shlex.join(_way_out(rule))}", tone="warn")
 
 
-def _named(rule: Rule) -> tuple[str, ...]:
-    """What a rule is on, as words of a command line."""
-    return (rule.target,) if rule.scope is Scope.QUEUE else (f"--{rule.scope}", rule.target)
+def _way_out(rule: Rule) -> tuple[str, ...]:
+    """The words of the command that lifts a rule."""
+    verb = ("unblock", "--operator") if rule.kind is RuleKind.BLOCK else ("resume",)
+    named = (rule.target,) if rule.scope is Scope.QUEUE else (f"--{rule.scope}", rule.target)
+    return *verb, *named
 
 
 def _put(session: Session, request: PutRules, targets: Targets) -> tuple[Rule, ...]:
