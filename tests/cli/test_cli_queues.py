@@ -4,6 +4,7 @@ import pytest
 
 from oxmill.model.info import Beat, Command, WorkerInfo
 from oxmill.model.job import NewJob
+from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
 from oxmill.model.schedule import PutSchedules, Schedule
 from oxmill.model.state import State
 
@@ -100,6 +101,24 @@ def test_several_things_are_closed_at_once(shell):
     assert told["queues"] == {"mail": ["paused"], "reports": ["paused"]}
     told = shell.data("queues", "pause", "--group", "acme", "--group", "umbrella")
     assert told["queues"] == {"group:acme": ["paused"], "group:umbrella": ["paused"]}
+
+
+def test_what_is_closed_is_told_among_very_many_rules(shell):
+    rules = tuple(
+        Rule(kind=RuleKind.PAUSE, scope=Scope.GROUP, target=f"g{n:04}") for n in range(1_001)
+    )
+    shell.driver.run(shell.driver.steering.put_rules(PutRules(set=rules)))
+
+    told = shell("queues", "block", "--operator", "--group", "last").stdout
+
+    assert told == "group:last: blocked\n"
+
+
+@pytest.mark.parametrize("verb", ["block", "unblock"])
+def test_a_block_is_for_those_who_say_that_they_are_operators(shell, verb):
+    refused = shell("queues", verb, "mail", code=1)
+
+    assert "--operator" in refused.stderr
 
 
 @pytest.mark.parametrize("verb", ["pause", "block", "throttle", "resume", "unblock", "unthrottle"])

@@ -37,7 +37,7 @@ INSERT INTO oxmill.jobs (
     payload, attempt, ended_at, prune_at, last_outcome
 )
 SELECT
-    n, n, 'job-' || n, 1, 1, n % 3, 20, 3, CASE WHEN n % 2 = 0 THEN 'q' ELSE 'r' END, 't',
+    n, n, 'job-' || n, 1, 1, n % 3, 20, 3, CASE WHEN n % 100 = 1 THEN 'r' ELSE 'q' END, 't',
     CASE WHEN n % 4 < 2 THEN 'waiting' ELSE 'succeeded' END, '\\x7b7d', 0,
     CASE WHEN n % 4 >= 2 THEN 1 END, CASE WHEN n % 4 >= 2 THEN 9000000000000000 END, NULL
 FROM generate_series(1, $MANY) AS n
@@ -145,6 +145,7 @@ def test_every_step_goes_through_an_index(big):
             upkeep(driver, watching)
             looking(driver, watching)
             steering(driver, watching, f"new-{statistics}")
+            taking_turns(driver, watching, f"lone-{statistics}")
 
 
 def hot_path(driver, watching):
@@ -204,3 +205,11 @@ def steering(driver, watching, name):
         do(driver, Enqueue(jobs=(job(name), job(f"{name}-2", fields={"a": 1}))))
         do(driver, Cancel(filter=Filter(ids=(name,))))
         check(plans, BATCH, "jobs_id")
+
+
+def taking_turns(driver, watching, name):
+    """Jobs without a group are a group like any: nearly a million of them hold up no other."""
+    do(driver, Enqueue(jobs=(job(name, group=name),)))
+    with watching() as plans:
+        assert name in [lease.id for lease in claim(driver, 2, nonce=31)]
+        check(plans, 2 * BATCH, "jobs_claim", "jobs_lane")

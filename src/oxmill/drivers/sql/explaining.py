@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from oxmill.drivers.sql.gates import Book, Gate, Pace, Shut, meter_of, open_book, shut_until
-from oxmill.drivers.sql.meters import group_key
+from oxmill.drivers.sql.meters import MeterKey, group_key, queue_key
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.steps import Statement
@@ -48,38 +48,36 @@ def _gates(book: Book, queue: str, groups: tuple[str, ...]) -> Steps[tuple[GateI
     yield from book.meters.load(group_key(queue, group) for group in groups)
     asked = {"queues": json_text([queue])}
     ((_, running),) = yield from ask(Statement("running_of_queues", asked))
-    infos = [_info(book, None, running, book.of_queue(queue, running), None)]
+    whole = GateInfo(group=None, running=running)
+    infos = [_numbered(book, queue_key(queue), book.of_queue(queue, running), whole)]
     listed = {"queue": queue, "groups": json_text(groups)}
     by_group: dict[str, int] = dict((yield from ask(Statement("running_of_groups", listed))))
     counts = yield from ask(Statement("waiting_of_groups", listed | {"most": MANY + 1}))
     waiting: dict[str, int] = dict(counts)
     for group in groups:
         gates = book.of_group(queue, group, by_group[group])
-        n = waiting[group]
-        infos.append(_info(book, group, by_group[group], gates, n if n <= MANY else None))
+        n = waiting[group] if waiting[group] <= MANY else None
+        info = GateInfo(group=group, running=by_group[group], waiting=n)
+        infos.append(_numbered(book, group_key(queue, group), gates, info))
     return tuple(infos)
 
 
-def _info(
-    book: Book, group: str | None, running: int, gates: Sequence[Gate], waiting: int | None
-) -> GateInfo:
+def _numbered(book: Book, key: MeterKey, gates: Sequence[Gate], info: GateInfo) -> GateInfo:
     """Rates, throttles and `RateLimited` count here; slots and pauses have words of their own."""
     paces = [gate for gate in gates if isinstance(gate, Pace)]
-    closing = next((gate for gate in gates if isinstance(gate, Shut)), Shut(0))
+    # A pause is shut too, so what a job has closed is looked up where that is written.
+    closing = Shut(book.meters.at(key).closed_until)
     closed_until = closing.shut_until(book.now)
-    until = shut_until([*paces, closing], book.now)
-    room = None if not paces else min(pace.room(book.now) for pace in paces)
+    room = min((pace.room(book.now) for pace in paces), default=None)
     ours = [pace.shut_until(book.now) for pace in paces if not pace.ruled]
     theirs = [pace.shut_until(book.now) for pace in paces if pace.ruled]
-    return GateInfo(
-        group=group,
-        running=running,
+    return msgspec.structs.replace(
+        info,
         room=0 if room is not None and closed_until else room,
-        opens_at=until or None,
+        opens_at=shut_until([*paces, closing], book.now) or None,
         paced_until=max(ours, default=0) or None,
         throttled_until=max(theirs, default=0) or None,
         closed_until=closed_until or None,
-        waiting=waiting,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oxmill.model.claim import ClaimIds
+from oxmill.model.flow import FlowStep
 from oxmill.model.info import ListQueues
 from oxmill.model.query import Cancel, Edit, Purge, Redrive
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
@@ -292,3 +293,25 @@ async def test_only_the_first_of_an_ordered_group_is_given_by_name(world: World)
     )
 
     assert [job.id for job in named.jobs] == ["a1", "b1"]
+
+
+async def test_while_a_job_waits_for_its_children_the_next_of_its_group_starts(
+    world: World,
+) -> None:
+    world.require(Capability.LIMITS | Capability.FLOWS)
+    await world.configure(ordered_groups=True)
+    await world.enqueue(*of_group("a", 3))
+    (lease,) = await world.claim()
+    step = FlowStep(spawn=(new_job("child", queue="other"),), resume="go")
+
+    parked = await world.settle(lease, Outcome.COMPLETE, flow=step)
+    (second,) = await world.claim(9)
+    (child,) = await world.claim(9, queues=("other",))
+    await world.settle(child, Outcome.COMPLETE)
+    running = await world.ids(9)
+    await world.settle(second, Outcome.COMPLETE)
+
+    assert parked.state is State.HELD
+    assert second.id == "a2"
+    assert running == []  # one at a time, also of those that go on
+    assert await world.ids(9) == ["a3"]  # the one that goes on has gone behind the line
