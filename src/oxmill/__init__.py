@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from oxmill.model.failed import Failed
     from oxmill.model.flow import FlowInfo, FlowStatus
-    from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
+    from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Snooze
     from oxmill.model.settings import QueueSettings
     from oxmill.model.state import State
     from oxmill.queue.call import Call
@@ -78,6 +78,7 @@ __all__ = [
     "Continuation",
     "Draft",
     "DuplicateJob",
+    "Fail",
     "Failed",
     "Flow",
     "FlowCycle",
@@ -136,6 +137,7 @@ _HOMES = {
     "Context": "queue.context",
     "Continuation": "queue.continuation",
     "Draft": "queue.draft",
+    "Fail": "model.outcome",
     "Failed": "model.failed",
     "Flow": "queue.flow",
     "FlowInfo": "model.flow",

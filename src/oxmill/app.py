@@ -83,7 +83,8 @@ class App(Declaring, Looking):
         """Enqueue any number of calls in batches of about a thousand; their handles, in order.
 
         Each batch is stored whole or not at all; an error leaves the batches before it stored. The
-        handles take about 200 bytes each: `load` needs constant memory.
+        calls are read one batch at a time, and of each job only its handle is kept, about 200 bytes:
+        `load` keeps none.
         """
         calls, connection = with_connection(calls)
         return self._client.blocking(

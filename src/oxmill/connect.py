@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -18,10 +19,21 @@ Mode = Literal["durable", "process", "volatile"]
 VARIABLE: Final = "OXMILL_URL"
 DEFAULT_URL: Final = "sqlite:///oxmill.db"
 
-_REDIS: Final = frozenset({"redis", "rediss", "valkey", "valkeys", "unix"})
+_KINDS: Final = {
+    "memory": "memory",
+    "sqlite": "sqlite",
+    **dict.fromkeys(("redis", "rediss", "valkey", "valkeys", "unix"), "redis"),
+    **dict.fromkeys(("postgresql", "postgres"), "postgres"),
+    **dict.fromkeys(("mysql", "mariadb"), "mysql"),
+}
+"""Scheme → the driver's name; that of Redis may be followed by `+cluster` or the like."""
 
-_POSTGRES: Final = frozenset({"postgresql", "postgres"})
-_MYSQL: Final = frozenset({"mysql", "mariadb"})
+_CLIENTS: Final = {
+    "redis": ("Redis", ("redis", "hiredis")),
+    "postgres": ("PostgreSQL", ("psycopg",)),
+    "mysql": ("MySQL", ("pymysql",)),
+}
+"""Servers: what people call them, and the modules that their drivers need."""
 
 _TO_COME: Final = {
     "http": "web",
@@ -60,67 +72,64 @@ def connect(
     process; in `volatile`, neither is promised.
     """
     place = store_url(url)
-    scheme, mark, _ = place.partition("://")
-    scheme = scheme.lower() if mark else ""
-    _check_escapes(place, scheme)
-    if scheme == "memory":
+    kind = kind_of(place)
+    if kind == "memory":
         from oxmill.drivers.memory.driver import open_memory  # noqa: PLC0415 - one of many
 
         return open_memory(clock=clock, doorbell=doorbell)
-    if scheme == "sqlite":
+    if kind == "sqlite":
         path = sqlite_path(place)
         from oxmill.drivers.sqlite.driver import open_sqlite  # noqa: PLC0415 - one of many
 
         return open_sqlite(path, clock=clock, doorbell=doorbell, mode=mode)
-    if scheme.partition("+")[0] in _REDIS:
-        return _redis(place, None if clock is wall_clock else clock, doorbell=doorbell, mode=mode)
-    if scheme in _POSTGRES:
-        given = None if clock is wall_clock else clock
-        return _postgres(place, given, doorbell=doorbell, mode=mode)
-    if scheme in _MYSQL:
-        given = None if clock is wall_clock else clock
-        return _mysql(place, given, doorbell=doorbell, mode=mode)
-    raise BadConfig(_unknown(place, scheme))
+    given = None if clock is wall_clock else clock
+    return _open_server(kind, place, given, doorbell=doorbell, mode=mode)
 
 
-def _postgres(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
-    """PostgreSQL's own clock decides, unless a test gives another."""
-    try:
-        from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as missing:
-        if missing.name != "psycopg":
-            raise
-        raise BadConfig('PostgreSQL needs its client: pip install "oxmill[postgres]"') from missing
-    return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
+def kind_of(url: str) -> str:
+    """The name of the driver for a URL, which need not be installed: nothing is opened."""
+    scheme, mark, _ = url.partition("://")
+    scheme = scheme.lower() if mark else ""
+    base, plus, _ = scheme.partition("+")
+    kind = _KINDS.get(base)
+    if kind is None or (plus and kind != "redis"):
+        raise BadConfig(_unknown(url, scheme))
+    if kind in _CLIENTS and scheme != "unix":
+        _check_escapes(url, scheme)
+    return kind
 
 
-def _mysql(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
+def _open_server(kind: str, url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
     """The server's own clock decides, unless a test gives another."""
-    try:
+    with _client_of(kind):
+        if kind == "redis":
+            from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
+
+            return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+        if kind == "postgres":
+            from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
+
+            return open_postgres(url, clock=clock, doorbell=doorbell, mode=mode)
         from oxmill.drivers.mysql.driver import open_mysql  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as missing:
-        if missing.name != "pymysql":
-            raise
-        raise BadConfig('MySQL needs its client: pip install "oxmill[mysql]"') from missing
-    return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
+
+        return open_mysql(url, clock=clock, doorbell=doorbell, mode=mode)
 
 
-def _redis(url: str, clock: Clock | None, *, doorbell: bool, mode: Mode) -> Driver:
-    """Redis' own clock decides, unless a test gives another."""
+@contextmanager
+def _client_of(kind: str) -> Iterator[None]:
+    """Say which extra is missing."""
+    name, modules = _CLIENTS[kind]
     try:
-        from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
+        yield
     except ModuleNotFoundError as missing:
-        if missing.name not in {"redis", "hiredis"}:
+        if missing.name not in modules:
             raise
-        raise BadConfig('Redis needs its client: pip install "oxmill[redis]"') from missing
-    return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+        raise BadConfig(f'{name} needs its client: pip install "oxmill[{kind}]"') from missing
 
 
 def _check_escapes(url: str, scheme: str) -> None:
     """Refuse a password with a character that ends the place where passwords stand: the rest of it
     would be taken for a host or a path, and be shown."""
-    if scheme.partition("+")[0] not in _REDIS | _POSTGRES | _MYSQL or scheme == "unix":
-        return
     try:
         parts = urlsplit(url)
         readable = "@" not in parts.path + parts.fragment

@@ -163,7 +163,7 @@ def test_jobs_are_listed_by_flow(shell, flow):
 def test_jobs_tell_what_they_wait_for(shell, flow):
     flow("f1")
     told = shell("jobs", "explain", "f1.2").stdout
-    assert "it waits for 2 jobs of its flow" in told
+    assert "it waits for 2 of 2 jobs of its flow: f1.0 is waiting" in told
     assert "oxmill flows show f1" in told
     assert "f1.0, f1.1" in shell("jobs", "show", "f1.2").stdout
     (first, _) = shell.claim()
@@ -172,6 +172,6 @@ def test_jobs_tell_what_they_wait_for(shell, flow):
     item = Settlement(id=first.id, token=first.token, outcome=Outcome.COMPLETE, flow=step)
     shell.driver.run(shell.driver.settling.settle(Settle(items=(item,))))
     told = shell("jobs", "explain", first.id).stdout
-    assert "it waits for 1 job that it has spawned" in told
+    assert "it waits for 1 of 1 job that it has spawned: c is waiting" in told
     shown = shell.data("jobs", "show", first.id)
     assert (shown["joined"], shown["resume"]) == (["c"], "then#1")

@@ -3,9 +3,11 @@
 import json
 import os
 import shlex
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 
@@ -190,6 +192,55 @@ def test_a_store_that_cannot_be_reached_is_exit_4(monkeypatch):
     assert result.stderr == "error: the store does not answer; is it running?\n"
 
 
+LOOKS = [
+    ("jobs", "list"),
+    ("jobs", "show", "x"),
+    ("jobs", "explain", "x"),
+    ("jobs", "wait", "x"),
+    ("jobs", "cancel", "x"),
+    ("queues", "list"),
+    ("queues", "pause", "x"),
+    ("queues", "rules"),
+    ("flows", "list"),
+    ("flows", "show", "x"),
+    ("cron", "list"),
+    ("status",),
+    ("workers",),
+    ("events",),
+    ("db", "check", "--repair"),
+]
+
+
+@pytest.mark.parametrize("words", LOOKS, ids=" ".join)
+def test_who_looks_at_a_store_that_is_not_there_is_told_and_makes_none(words, tmp_path):
+    result = run(*words, "--url", f"sqlite:///{tmp_path}/no.db", code=4)
+    assert f"there is no store at sqlite:///{tmp_path}/no.db yet" in result.stderr
+    assert "oxmill db migrate" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("db", "check"), ("db", "migrate", "--plan")])
+def test_a_store_that_is_not_there_can_be_examined(words, tmp_path):
+    run(*words, "--url", f"sqlite:///{tmp_path}/no.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_without_our_tables_is_left_as_it_is(tmp_path):
+    file = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(file)) as theirs:
+        theirs.execute("CREATE TABLE cats (name TEXT)")
+    before = file.read_bytes()
+    run("jobs", "list", "--url", f"sqlite:///{file}", code=4)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [("enqueue", "send"), ("db", "migrate")])
+def test_who_writes_makes_the_store(words, tmp_path):
+    url = ("--url", f"sqlite:///{tmp_path}/new.db")
+    run(*words, *url)
+    run("jobs", "list", *url)
+
+
 def test_a_traceback_is_shown_only_when_asked_for(monkeypatch):
     broken(monkeypatch, ZeroDivisionError("oops"))
     words = ("jobs", "list", "--url", "sqlite:///x.db")
@@ -362,6 +413,21 @@ def test_init_writes_a_file_that_runs_and_never_overwrites(project):
     run("init", "--force")
     run("init", "jobs/more.py")
     assert Path("jobs/more.py").exists()
+
+
+@pytest.mark.parametrize("path", ["nope.py", "nope", "nope.jobs:app"])
+def test_dev_says_what_is_not_there_before_anything_else(project, path):
+    assert run("dev", path, code=2).stderr.startswith("error: there is no ")
+
+
+@pytest.mark.parametrize("url", ["redis://x", "memory://"])
+def test_a_store_without_sql_has_no_schema_to_print(url):
+    assert "has no SQL schema" in run("db", "sql", "--url", url, code=2).stderr
+
+
+@pytest.mark.parametrize("url", ["sqlite:///x.db", "postgresql://x/y", "mysql://x", "mariadb://x"])
+def test_the_schema_of_every_sql_store_is_printed_without_it(url):
+    assert "CREATE TABLE" in run("db", "sql", "--url", url).stdout
 
 
 def test_version_names_what_is_in_use():

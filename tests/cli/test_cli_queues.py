@@ -40,9 +40,13 @@ def test_pause_closes_and_resume_opens(shell):
 
 def test_resume_does_not_lift_a_block(shell):
     shell("queues", "pause", "mail")
-    shell("queues", "block", "mail", "--reason", "incident")
-    assert shell("queues", "resume", "mail").stdout == "mail: blocked\n"
-    assert shell("queues", "unblock", "mail").stdout == "mail: open\n"
+    shell("queues", "block", "mail", "--operator", "--reason", "incident")
+    resumed = shell("queues", "resume", "mail")
+    assert resumed.stdout == "mail: blocked\n"
+    assert "mail is still blocked" in resumed.stderr
+    assert "oxmill queues unblock --operator mail" in resumed.stderr
+    unblocked = shell("queues", "unblock", "mail", "--operator")
+    assert (unblocked.stdout, unblocked.stderr) == ("mail: open\n", "")
 
 
 def test_a_pause_for_a_time_ends_by_itself(shell):
@@ -74,9 +78,11 @@ def test_a_task_a_group_or_a_field_is_paused_and_resumed(shell, option, target):
 @pytest.mark.parametrize(("option", "target"), SCOPES)
 def test_a_block_on_them_stays_when_they_are_resumed(shell, option, target):
     title = f"{option[2:]}:{target}"
-    shell("queues", "block", option, target, "--for", "5m")
-    assert shell("queues", "resume", option, target).stdout == f"{title}: blocked\n"
-    assert shell("queues", "unblock", option, target).stdout == f"{title}: open\n"
+    shell("queues", "block", "--operator", option, target, "--for", "5m")
+    resumed = shell("queues", "resume", option, target)
+    assert resumed.stdout == f"{title}: blocked\n"
+    assert f"oxmill queues unblock --operator {option} {target}" in resumed.stderr
+    assert shell("queues", "unblock", "--operator", option, target).stdout == f"{title}: open\n"
 
 
 @pytest.mark.parametrize("where", [("default",), *SCOPES], ids=str)

@@ -140,7 +140,7 @@ def test_the_url_option_goes_before_the_apps_own(project):
     project.run("enqueue", "app:greet", '["Ann"]', *url)
     project.run("worker", "--drain", *url)
     assert project.data("jobs", "list", *url)[0]["state"] == "succeeded"
-    assert project.data("jobs", "list") == []
+    assert not (project.folder / "jobs.db").exists()
 
 
 def test_a_failed_job_is_exit_1_to_who_waits_and_can_be_retried(project):
@@ -172,6 +172,7 @@ def test_several_processes_end_together(project):
 
 
 def test_workers_stop_when_their_supervisor_is_killed(project):
+    project.run("db", "migrate")
     process = project.start("worker", "--processes", "2")
     workers = until(lambda: len(found := project.data("workers")) == 2 and found)
     process.kill()
@@ -180,6 +181,7 @@ def test_workers_stop_when_their_supervisor_is_killed(project):
 
 
 def test_a_stopped_worker_is_not_started_again(project):
+    project.run("db", "migrate")
     process = project.start("worker", "--processes", "2", "--set", "beat_every=100ms")
     until(lambda: len(project.data("workers")) == 2)
     project.run("workers", "stop", "--all")
@@ -261,7 +263,6 @@ def test_db(project):
     )
     assert "CREATE TABLE" in project.run("db", "sql", *url).stdout
     project.run("db", "check", *url)
-    assert "no SQL schema" in project.run("db", "sql", "--url", "memory://", code=3).stderr
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_pause_and_a_block_are_told_apart_with_the_command_that_lifts_each():
         Rule(kind=RuleKind.PAUSE, target="mail"), Rule(kind=RuleKind.BLOCK, target="mail")
     )
     remedies = [gate.remedy for gate in told(queue=rules).closed]
-    assert remedies == ["oxmill queues resume mail", "oxmill queues unblock mail"]
+    assert remedies == ["oxmill queues resume mail", "oxmill queues unblock --operator mail"]
 
 
 def test_a_retry_names_the_failure_it_waits_for():
@@ -264,7 +264,7 @@ BUSY = job(id="j0", state=State.RUNNING, group="acme", worker="w7")
         ),
         (
             limited(
-                GateInfo(group=None, running=0, room=0, opens_at=NOW + 2 * SECOND), rate="1/5s"
+                GateInfo(group=None, running=0, room=0, paced_until=NOW + 2 * SECOND), rate="1/5s"
             ),
             "queue rate",
             "the rate 1/5s is used up for queue 'mail'; the next job may start in 2s",
@@ -273,7 +273,7 @@ BUSY = job(id="j0", state=State.RUNNING, group="acme", worker="w7")
         (
             limited(
                 GateInfo(group=None, running=0),
-                GateInfo(group="acme", running=0, room=0, opens_at=NOW + 2 * SECOND),
+                GateInfo(group="acme", running=0, room=0, paced_until=NOW + 2 * SECOND),
                 group_rate="1/5s",
             ),
             "group rate",
@@ -283,7 +283,7 @@ BUSY = job(id="j0", state=State.RUNNING, group="acme", worker="w7")
         (
             limited(
                 GateInfo(group=None, running=0),
-                GateInfo(group="acme", running=0, opens_at=NOW + 2 * SECOND),
+                GateInfo(group="acme", running=0, closed_until=NOW + 2 * SECOND),
             ),
             "group rate",
             "somebody asked to wait for group 'acme'",
@@ -291,7 +291,7 @@ BUSY = job(id="j0", state=State.RUNNING, group="acme", worker="w7")
         ),
         (
             limited(
-                GateInfo(group=None, running=0, room=0, opens_at=NOW + 2 * SECOND),
+                GateInfo(group=None, running=0, room=0, throttled_until=NOW + 2 * SECOND),
                 rules=(Rule(kind=RuleKind.THROTTLE, target="mail", rate="1/5s"),),
             ),
             "throttle",
@@ -333,7 +333,7 @@ def test_limits_that_are_not_in_the_way_tell_their_numbers():
     ("kind", "lift"),
     [
         (RuleKind.PAUSE, "resume"),
-        (RuleKind.BLOCK, "unblock"),
+        (RuleKind.BLOCK, "unblock --operator"),
         (RuleKind.THROTTLE, "unthrottle"),
     ],
 )
@@ -379,8 +379,8 @@ def test_when_a_job_can_run_is_known_only_if_every_gate_opens_by_itself():
 def test_a_held_job_names_what_it_waits_for():
     held = job(state=State.HELD, reason=Reason.CHILDREN, joined=("c1", "c2"), flow="f")
 
-    told_ = told(job=held)
+    told_ = told(job=held, missing=(job(id="c2", state=State.RUNNING),))
 
     assert closed(told_) == ["dependencies"]
-    assert "2 jobs that it has spawned: c1, c2" in told_.summary
+    assert "1 of 2 jobs that it has spawned: c2 is running" in told_.summary
     assert told_.closed[0].remedy == "oxmill flows show f"

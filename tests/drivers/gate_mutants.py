@@ -10,6 +10,7 @@ from oxmill.drivers.memory.gates import Gate
 from oxmill.drivers.memory.lanes import Lane, Lanes
 from oxmill.drivers.memory.serving import Serving
 from oxmill.drivers.memory.world import World
+from oxmill.model.query import Cancel
 from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome
 from oxmill.testing.conformance import gating as gating_tests
@@ -165,12 +166,12 @@ def named_starts_are_not_counted(right):
 
 @mutant((settling, "close"))
 def nobody_is_rate_limited(right):
-    return lambda world, queue, group, until: None
+    return lambda world, queue, group, until, now: None
 
 
 @mutant((settling, "close"), found_by=metering_tests.test_the_longer_closing_counts)
 def the_last_closing_counts(right):
-    def wrong(world, queue, group, until):
+    def wrong(world, queue, group, until, now):
         world.closings[queue, group] = until
 
     return wrong
@@ -178,9 +179,9 @@ def the_last_closing_counts(right):
 
 @mutant((settling, "close"), found_by=metering_tests.test_a_group_is_closed_in_its_queue_only)
 def a_rate_limited_group_is_closed_everywhere(right):
-    def wrong(world, queue, group, until):
+    def wrong(world, queue, group, until, now):
         for each in {record.queue for record in world.jobs.values()}:
-            right(world, each, group, until)
+            right(world, each, group, until, now)
 
     return wrong
 
@@ -201,6 +202,50 @@ def gates_are_no_reason_to_come_back(right):
 )
 def a_retry_in_an_ordered_group_loses_its_place(right):
     return lambda world, record: False
+
+
+@mutant(
+    (World, "reopen"),
+    found_by=partial(
+        ordering_tests.test_a_group_opens_when_the_job_it_waits_for_leaves, steer=Cancel
+    ),
+)
+def a_group_waits_for_a_job_that_is_gone(right):
+    return lambda self, record: None
+
+
+@mutant(
+    (World, "reopen"),
+    found_by=ordering_tests.test_a_group_that_others_have_shut_too_stays_shut,
+)
+def whoever_leaves_opens_its_group(right):
+    def wrong(self, record):
+        self.closings.pop((record.queue, record.group), None)
+
+    return wrong
+
+
+@mutant(
+    (settling, "close"),
+    found_by=ordering_tests.test_a_group_that_others_have_shut_too_stays_shut,
+)
+def the_last_of_those_who_shut_a_group_opens_it(right):
+    def wrong(world, queue, group, until, now):
+        world.closings[queue, group] = max(world.closings.get((queue, group), 0), until)
+
+    return wrong
+
+
+@mutant(
+    (World, "rewrite"),
+    found_by=ordering_tests.test_another_priority_alone_opens_nothing,
+)
+def another_priority_opens_a_group(right):
+    def wrong(self, record, change):
+        self.reopen(record)
+        right(self, record, change)
+
+    return wrong
 
 
 @mutant(

@@ -1,10 +1,12 @@
 """What people do to queues and jobs."""
 
+import getpass
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oxmill import BadInput, QueueSettings, State
+from oxmill import BadInput, NotAllowed, QueueSettings, State
 from oxmill.model.info import Beat, Command, WorkerInfo
 from oxmill.model.rule import RuleKind
 from oxmill.store.capabilities import Capability
@@ -39,11 +41,11 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(app, send, face):
 
 def test_a_resume_does_not_lift_a_block(app, send, face):
     face(send, "enqueue", "a")
-    face(app.control, "block", "mail", "incident", "op")
+    face(app.control, "block", "mail", "incident", "op", operator=True)
 
     assert not face(app.control, "resume", "mail")
     assert app.queue("mail").lease(10) is None
-    assert face(app.control, "unblock", "mail")
+    assert face(app.control, "unblock", "mail", operator=True)
     assert app.queue("mail").lease(10) is not None
 
 
@@ -60,7 +62,7 @@ def test_a_rule_ends_by_itself(app, send, face, clock):
 
 def test_a_rule_may_end_at_a_moment(app, send, face, clock):
     end = datetime.fromtimestamp(clock.now / SECOND, tz=UTC) + timedelta(minutes=1)
-    face(app.control, "block", "mail", expires=end)
+    face(app.control, "block", "mail", expires=end, operator=True)
 
     (rule,) = face(app, "queues", "mail")[0].rules
 
@@ -119,11 +121,11 @@ def test_a_task_a_group_or_a_field_is_paused_and_resumed(gated, send, face, on):
 @pytest.mark.parametrize("on", TARGETS, ids=str)
 def test_a_block_on_them_is_not_lifted_by_a_resume(gated, send, face, on):
     add_covered(send, face)
-    assert face(gated.control, "block", expires="5m", **on)
+    assert face(gated.control, "block", expires="5m", operator=True, **on)
 
     assert not face(gated.control, "resume", **on)
     assert gated.queue("mail").lease(10) is None
-    assert face(gated.control, "unblock", **on)
+    assert face(gated.control, "unblock", operator=True, **on)
     assert gated.queue("mail").lease(10) is not None
 
 
@@ -314,3 +316,23 @@ def test_workers_are_seen_and_given_orders(app, face):
     assert [each.id for each in face(app, "workers")] == ["w1"]
     assert face(app.control, "order", "quiet", "w1", "w2", author="ann") == 1
     assert app.driver.run(app.driver.housekeeping.beat(beat)).command is Command.QUIET
+
+
+@pytest.mark.parametrize("verb", ["block", "unblock"])
+def test_only_who_says_to_be_an_operator_blocks_and_unblocks(app, face, verb):
+    face(app.control, "block", "mail", operator=True)
+
+    with pytest.raises(NotAllowed):
+        face(app.control, verb, "mail")
+
+    (info,) = face(app, "queues")
+    assert [rule.kind for rule in info.rules] == [RuleKind.BLOCK]
+
+
+def test_the_author_is_the_user_of_this_process_unless_one_is_given(app, face):
+    face(app.control, "pause", "mail")
+    face(app.control, "limit", "mail", concurrency=1)
+    face(app.control, "resume", "mail", author="ann")
+
+    me = f"{getpass.getuser()}@{socket.gethostname()}"
+    assert [event.author for event in face(app, "events")] == [me, me, "ann"]

@@ -1,7 +1,7 @@
 """Calls become jobs, on every store, through both faces."""
 
 import dataclasses
-import tracemalloc
+from weakref import WeakSet
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from oxmill import (
     Unique,
 )
 from oxmill.model.job import Enqueued, Verdict
-from oxmill.queue.bulk import BATCH_BYTES, batches
+from oxmill.queue.bulk import BATCH_BYTES, BATCH_JOBS, batches
 from oxmill.queue.context import CURRENT, Context
 
 
@@ -142,38 +142,61 @@ def test_loading_counts_what_was_new(app, send, face):
     assert loaded.created == len(app.queue("mail"))
 
 
+class Kept(Enqueued, frozen=True, gc=True, weakref=True):
+    """An answer of which can be seen whether anybody holds on to it."""
+
+
 class Sink:
-    """Says that it has stored everything, and keeps nothing."""
+    """Says that it has stored everything, keeps nothing, and notes what others keep."""
+
+    def __init__(self):
+        self.stored = self.most_kept = 0
+        self._kept = WeakSet()
 
     def run(self, plan):
-        return tuple(
-            Enqueued(id=job.id, verdict=Verdict.CREATED, state=State.WAITING)
+        self.most_kept = max(self.most_kept, len(self._kept))
+        answers = tuple(
+            Kept(id=job.id, verdict=Verdict.CREATED, state=State.WAITING)
             for job in plan.request.jobs
         )
+        self.stored += len(answers)
+        self._kept.update(answers)
+        return answers
+
+    async def arun(self, plan):
+        return self.run(plan)
 
 
-def test_loading_takes_constant_memory():
-    # Given a store that keeps nothing, so that only the loader's own memory counts
-    app = App("memory://")
+@pytest.mark.parametrize("verb", ["enqueue_many", "load"])
+def test_any_number_of_calls_is_read_and_forgotten_batch_by_batch(verb, face):
+    # Given a store that keeps nothing, and calls that note how far ahead of it they are read
+    app, sink, ahead = App("memory://"), Sink(), []
 
     @app.task
-    def send(to: str) -> None: ...
+    def send(n: int) -> None: ...
 
-    def peak_of(count):
-        tracemalloc.start()
-        loaded = app.load(send.bind("x" * 1_000) for _ in range(count))
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert loaded == (count, count)
-        return peak
+    def calls():
+        for n in range(4_500):
+            ahead.append(n - sink.stored)
+            yield send.bind(n)
 
-    with app._client.lend(dataclasses.replace(app.driver, transport=Sink())):
-        # When four times as much goes through it
-        peak_of(3_000)
-        some, many = peak_of(3_000), peak_of(12_000)
+    # When they are enqueued
+    with app._client.lend(dataclasses.replace(app.driver, transport=sink)):
+        face(app, verb, calls())
 
-    # Then it needs no more memory
-    assert many < some * 1.2
+    # Then no more than a batch was read before the last one was stored, and none is kept
+    assert sink.stored == 4_500
+    assert max(ahead) == BATCH_JOBS
+    assert sink.most_kept <= BATCH_JOBS
+
+
+def test_loading_makes_no_handles(app, send, face, monkeypatch):
+    def handle(_task, _receipt):
+        raise AssertionError("one handle per job would take memory without bound")
+
+    monkeypatch.setattr(type(send), "handle", handle)
+
+    assert face(app, "load", (send.bind(f"{n}@x") for n in range(3))) == (3, 3)
 
 
 def test_batches_are_cut_by_number_and_by_weight():

@@ -52,7 +52,7 @@ def test_a_job_that_is_not_due(why, clock):
 )
 def test_rules(app, face, why, clock, on):
     face(app.control, "pause", reason="deploy", expires="5m", **on)
-    face(app.control, "block", **on)
+    face(app.control, "block", operator=True, **on)
 
     names, told = why()
 

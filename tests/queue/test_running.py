@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
-import time
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
 
 from oxmill import App, BadConfig, JobFailed
+from oxmill.observe.events import WorkerStopping
 from oxmill.queue.naming import place_of
 
 here = App("memory://")
@@ -52,22 +53,20 @@ async def test_a_job_is_awaited_beside_a_worker_in_a_thread(tmp_path):
 
 def test_the_block_drains_before_it_is_left():
     app = App("memory://")
-    done = []
+    started, leaving, done = threading.Event(), threading.Event(), []
 
     @app.task
     def slow() -> None:
-        started.append(1)
-        time.sleep(0.2)
-        done.append(1)
+        started.set()
+        done.append(leaving.wait(20))
 
-    started = []
-    with app.running():
+    with app.running() as worker:
+        worker.bus.subscribe(lambda _: leaving.set(), WorkerStopping)
         slow.enqueue()
-        until = time.monotonic() + 20
-        while not started and time.monotonic() < until:
-            time.sleep(0.001)
+        assert started.wait(20)
+        assert done == []
 
-    assert done == [1]
+    assert done == [True]
 
 
 def test_a_worker_that_cannot_start_is_told_in_the_block():

@@ -1,7 +1,7 @@
 """One job from claim to outcome, without a worker."""
 
 import asyncio
-import time
+import threading
 
 import pytest
 
@@ -58,8 +58,8 @@ async def test_its_timeout_and_its_hooks_work_as_in_a_worker(quick):
 
 
 async def test_threads_are_made_on_demand_and_used_again():
-    threads = Threads(3, "pool")
-    first = [threads.submit(lambda: time.sleep(0.01)) for _ in range(3)]
+    threads, together = Threads(3, "pool"), threading.Barrier(3)
+    first = [threads.submit(lambda: together.wait(20)) for _ in range(3)]
     await asyncio.gather(*(ticket.future for ticket in first))
     second = [threads.submit(lambda: 1) for _ in range(50)]
     answers = await asyncio.gather(*(ticket.future for ticket in second))
@@ -70,11 +70,12 @@ async def test_threads_are_made_on_demand_and_used_again():
 
 
 async def test_a_call_that_nobody_waits_for_is_not_started():
-    threads, ran = Threads(1, "pool"), []
-    busy = threads.submit(lambda: time.sleep(0.05))
+    threads, ran, go_on = Threads(1, "pool"), [], threading.Event()
+    busy = threads.submit(lambda: go_on.wait(20))
     waiting = threads.submit(lambda: ran.append(1))
 
     assert not threads.abandon(waiting)
+    go_on.set()
     await busy.future
     await threads.submit(lambda: None).future
     threads.close()
@@ -84,19 +85,18 @@ async def test_a_call_that_nobody_waits_for_is_not_started():
 
 
 async def test_a_thread_that_was_asked_to_stop_and_goes_on_is_shown(quick):
-    released = []
+    released = threading.Event()
 
     @quick.task
     def deaf():
-        while not released:
-            time.sleep(0.005)
+        released.wait(20)
 
     await quick.start(patience=0.1)
     job_id = await quick.enqueue(deaf)
     await quick.until(lambda: running(quick, job_id))
     await quick.cancel(job_id)
     event = await quick.hear(RunStuck)
-    released.append(1)
+    released.set()
 
     assert event.why == "cancel"
     assert "in deaf" in event.stack

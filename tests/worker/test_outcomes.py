@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
+from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Snooze
 from oxmill.model.state import State
 from oxmill.observe.events import RunFailed, TaskUnknown
 from oxmill.queue.context import current
@@ -163,6 +163,20 @@ async def test_a_cancel_ends_with_its_reason(world, how):
     job = await world.ended(await world.enqueue(drop))
 
     assert (job.state, job.reason, job.attempt) == (State.CANCELLED, "too late", 1)
+
+
+@pytest.mark.parametrize("how", ["raised", "returned"])
+async def test_a_fail_is_not_tried_again(world, how):
+    @world.task(retry=Retry(5, base=0))
+    def give_up():
+        if how == "raised":
+            raise Fail("bad input")
+        return Fail("bad input")
+
+    await world.start()
+    job = await world.ended(await world.enqueue(give_up))
+
+    assert (job.state, job.attempt, job.error.message) == (State.FAILED, 1, "bad input")
 
 
 async def test_a_retry_waits_for_the_time_it_names(world):

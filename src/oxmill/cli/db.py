@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import click
 from msgspec.structs import asdict
 
 from oxmill.cli import records
 from oxmill.cli.doctor import told, verdict
-from oxmill.cli.exits import NotFound
 from oxmill.cli.framework import Group
 from oxmill.cli.output import say, show_one
 from oxmill.cli.session import Session
+from oxmill.connect import kind_of
 from oxmill.store.roles.installing import Check, ExtraColumn, Mend, Migrate, Version
 
 command = Group("db", help="Migrate, check and print the schema of the store.")
@@ -44,7 +43,7 @@ class Migration(NamedTuple):
 def migrate(session: Session, *, only_plan: bool, columns: tuple[str, ...]) -> None:
     """Bring the schema of the store up to date. Applying it again changes nothing."""
     extra = tuple(extra_column(text) for text in columns)
-    store = session.driver
+    store = session.opened
     schema = session.run(store.installing.version(Version()))
     names = [one.name for one in migrations(store.name) if one.number > schema.current]
     if not only_plan:
@@ -80,7 +79,7 @@ def extra_column(text: str) -> ExtraColumn:
 @click.pass_obj
 def check(session: Session, *, repair: bool) -> int:
     """Check the store's settings, place and content. Exits 1 if they are unsafe."""
-    installing = session.driver.installing
+    installing = (session.driver if repair else session.opened).installing
     mended = session.run(installing.mend(Mend())) if repair else None
     findings = session.run(installing.check(Check(deep=True)))
     record: dict[str, Any] = {"findings": [records.finding(one) for one in findings]}
@@ -97,11 +96,12 @@ def check(session: Session, *, repair: bool) -> int:
 @click.pass_obj
 def sql(session: Session) -> None:
     """Print the statements that make the schema, without touching the store."""
-    kind = urlsplit(session.store).scheme
+    kind = kind_of(session.store)
     found = list(migrations(kind))
     if not found:
-        raise NotFound(
-            f"the store {kind}:// has no SQL schema; use a URL such as sqlite:///jobs.db"
+        raise click.UsageError(
+            f"a store of kind {kind} has no SQL schema to print; give --url with sqlite:///jobs.db, "
+            f"postgresql:// or mysql://, which need not be there"
         )
     for one in found:
         say(one.name, tone="dim")

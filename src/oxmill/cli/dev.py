@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from oxmill.cli.framework import Command
+from oxmill.cli.locate import check_found
 from oxmill.cli.output import say
 from oxmill.cli.session import Session
 from oxmill.cli.supervise import Reloader, oxmill
@@ -28,6 +29,8 @@ def command(session: Session, *, file: str | None, slots: int | None, no_reload:
     place = session.place()
     if place is None:
         _ = session.app  # says what to do about it
+    else:
+        check_found(place)
     say('To enqueue from another terminal:  oxmill enqueue TASK \'{"name": "value"}\'', tone="dim")
     say("To look:                           oxmill status", tone="dim")
     say("In production:                     oxmill worker, with OXMILL_URL set", tone="dim")

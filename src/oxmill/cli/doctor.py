@@ -27,15 +27,16 @@ def command(session: Session, *, strict: bool) -> int:
 
     Exits 1 if something must be mended before the store can be trusted.
     """
-    schema = session.run(session.driver.installing.version(Version()))
-    findings = [*session.run(session.driver.installing.check(Check(deep=True)))]
+    installing = session.opened.installing
+    schema = session.run(installing.version(Version()))
+    findings = [*session.run(installing.check(Check(deep=True)))]
     if schema.current == schema.newest:
         findings += problems(look(session)._replace(here=here()))
     else:
         findings += problems(Scene(now=here(), schema=schema))
     known = versions()
     record = {
-        "store": session.driver.url,
+        "store": session.opened.url,
         "schema": {"current": schema.current, "newest": schema.newest},
         "versions": known,
         "findings": [records.finding(one) for one in findings],
@@ -55,7 +56,7 @@ def _report(
 ) -> str:
     words = ("oxmill", "python", "sqlite")
     lines = [
-        f"store   {session.driver.url} (schema {schema.current} of {schema.newest})",
+        f"store   {session.opened.url} (schema {schema.current} of {schema.newest})",
         "using   " + ", ".join(f"{name} {known[name]}" for name in words if name in known),
         "",
     ]

@@ -73,7 +73,7 @@ def command(session: Session, /, *, task: str, arguments: str, raw: bool, **give
     given["fields"] = read_new_fields(given["fields"])
     known = raw or session.place() is None
     job = _raw_job(task, content, given) if known else _app_job(session, task, content, given)
-    receipt = hold(session.driver, enqueue_jobs(session.driver, (job,)))[0]
+    receipt = hold(session.opened, enqueue_jobs(session.opened, (job,)))[0]
     _tell(session, receipt)
 
 

@@ -20,9 +20,15 @@ class Exit(IntEnum):
     USAGE = 2
     NOT_FOUND = 3
     STORE = 4
-    """The store cannot be reached or used."""
+    """The store cannot be reached or used, or is not there yet."""
     TIMEOUT = 5
     INTERRUPT = 130
+
+
+class NoStore(click.ClickException):
+    """Nothing has been stored yet at the place that was named."""
+
+    exit_code = Exit.STORE
 
 
 class NotFound(click.ClickException):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+from msgspec.structs import replace
 
 from oxmill.cli import records
 from oxmill.cli.framework import Command
-from oxmill.cli.output import Column, Listing, encode, pairs, say, show_all, show_one, tint
+from oxmill.cli.output import Column, Listing, encode, pairs, show_one, tint
+from oxmill.cli.paging import Piece, paged, show_pages
 from oxmill.cli.selection import read_fields
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock, here
@@ -72,8 +74,7 @@ def _fields(flow: FlowInfo) -> str:
 @click.option(
     "-f", "--field", "fields", multiple=True, metavar="NAME=VALUE", help="Flows with this field."
 )
-@click.option("-n", "--limit", default=50, type=click.IntRange(1), help="At most so many.")
-@click.option("--after", metavar="CURSOR", help="Go on where the last page ended.")
+@paged
 @click.pass_obj
 def list_flows(  # noqa: PLR0913 (click passes each option)
     session: Session,
@@ -85,29 +86,18 @@ def list_flows(  # noqa: PLR0913 (click passes each option)
     after: str | None,
 ) -> None:
     """List flows, the newest first."""
-    cursor: list[str] = []
+    wanted = ListFlows(
+        name=name,
+        status=None if status is None else FlowStatus(status),
+        fields=read_fields(fields),
+    )
 
-    def found() -> Iterator[FlowInfo]:
-        left, at = limit, after
-        while left:
-            look = ListFlows(
-                name=name,
-                status=None if status is None else FlowStatus(status),
-                fields=read_fields(fields),
-                limit=min(left, 1_000),
-                after=at,
-            )
-            page = session.run(session.driver.inspecting.flows(look))
-            yield from page.items
-            left -= len(page.items)
-            if (at := page.next) is None:
-                return
-        if at is not None:
-            cursor.append(at)
+    def look(most: int, at: str | None) -> Piece:
+        asked = replace(wanted, limit=most, after=at)
+        page = session.run(session.driver.inspecting.flows(asked))
+        return Piece(page.items, page.next)
 
-    show_all(found(), flow_listing(here()), session.output)
-    if cursor:
-        say(f"more: add --after {cursor[0]}", tone="dim")
+    show_pages(session, flow_listing(here()), look, limit, after)
 
 
 @click.command(

@@ -10,7 +10,8 @@ import click
 from oxmill.cli import records
 from oxmill.cli.exits import Exit
 from oxmill.cli.framework import Command
-from oxmill.cli.output import Column, Listing, encode, pairs, say, show_all, show_one, tint
+from oxmill.cli.output import Column, Listing, encode, pairs, show_one, tint
+from oxmill.cli.paging import Piece, paged, show_pages
 from oxmill.cli.selection import selecting
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock, here, iso, span
@@ -61,28 +62,17 @@ def _why(job: Job) -> str:
     ),
 )
 @selecting
-@click.option("-n", "--limit", default=50, type=click.IntRange(1), help="At most so many.")
-@click.option("--after", metavar="CURSOR", help="Go on where the last page ended.")
+@paged
 @click.pass_obj
 def list_jobs(session: Session, *, chosen: Filter, limit: int, after: str | None) -> None:
     """List jobs, the newest first."""
-    cursor: list[str] = []
 
-    def found() -> Iterator[Job]:
-        left, at = limit, after
-        while left:
-            find = Find(filter=chosen, limit=min(left, 1_000), after=at)
-            page = session.run(session.driver.inspecting.find(find))
-            yield from page.jobs
-            left -= len(page.jobs)
-            if (at := page.next) is None:
-                return
-        if at is not None:
-            cursor.append(at)
+    def look(most: int, at: str | None) -> Piece:
+        find = Find(filter=chosen, limit=most, after=at)
+        page = session.run(session.driver.inspecting.find(find))
+        return Piece(page.jobs, page.next)
 
-    show_all(found(), job_listing(here()), session.output)
-    if cursor:
-        say(f"more: add --after {cursor[0]}", tone="dim")
+    show_pages(session, job_listing(here()), look, limit, after)
 
 
 @click.command(

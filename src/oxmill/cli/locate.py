@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,6 +68,15 @@ def load(place: Place) -> App:
     return _pick(module, name or None, place)
 
 
+def check_found(place: Place) -> None:
+    """Refuse a file or a module that is not there, without importing what is."""
+    name, root = _whereabouts(_split(place.path)[0], place)
+    top = name.partition(".")[0]
+    here = (root / f"{top}.py").is_file() or (root / top).is_dir()
+    if not here and find_spec(top) is None:
+        raise _missing(name, place)
+
+
 def _split(path: str) -> tuple[str, str, str]:
     # A drive letter (C:\app.py) is not an object name.
     head, colon, tail = path.rpartition(":")
@@ -76,10 +86,7 @@ def _split(path: str) -> tuple[str, str, str]:
 
 
 def _import(path: str, place: Place) -> ModuleType:
-    if Path(path).suffix == ".py" or Path(path).is_file():
-        name, root = _module_of(Path(path), place)
-    else:
-        name, root = path, Path.cwd()
+    name, root = _whereabouts(path, place)
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     try:
@@ -87,14 +94,25 @@ def _import(path: str, place: Place) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise _broken(name, error) from error
-        raise BadConfig(
-            f"there is no module {name!r} (named by {place.source}). "
-            f"Run this in the project's folder, or give --app package.module:app"
-        ) from None
+        raise _missing(name, place) from None
     except OxmillError:
         raise
     except Exception as error:
         raise _broken(name, error) from error
+
+
+def _whereabouts(path: str, place: Place) -> tuple[str, Path]:
+    """The dotted name of a module, and the folder it is imported from."""
+    if Path(path).suffix == ".py" or Path(path).is_file():
+        return _module_of(Path(path), place)
+    return path, Path.cwd()
+
+
+def _missing(name: str, place: Place) -> BadConfig:
+    return BadConfig(
+        f"there is no module {name!r} (named by {place.source}). "
+        f"Run this in the project's folder, or give --app package.module:app"
+    )
 
 
 def _broken(name: str, error: Exception) -> BadConfig:

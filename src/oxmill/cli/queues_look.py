@@ -12,7 +12,7 @@ from oxmill.cli.output import Column, Listing, pairs, show_all, show_one
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock
 from oxmill.model.info import GateInfo, ListQueues, QueueInfo, Queues
-from oxmill.model.rule import Rule, RuleKind
+from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
 from oxmill.model.value import Micros
@@ -67,6 +67,15 @@ def read_rules(session: Session) -> tuple[tuple[Rule, ...], Micros]:
     found = read_queues(session, groups=("",))
     on_queues = (rule for info in found.items for rule in info.rules)
     return (*on_queues, *found.rules), found.now
+
+
+def rules_on(session: Session, targets: tuple[tuple[Scope, str], ...]) -> tuple[Rule, ...]:
+    """The rules on these, all of one scope, however many there are on others."""
+    names = tuple(target for scope, target in targets if scope is Scope.QUEUE)
+    request = ListQueues(queues=names or ("default",), groups=("",), targets=targets)
+    found = session.run(session.driver.inspecting.queues(request))
+    rules = (*(rule for info in found.items for rule in info.rules), *found.rules)
+    return tuple(rule for rule in rules if (rule.scope, rule.target) in targets)
 
 
 @click.command(cls=Command, examples=("oxmill queues list", "oxmill queues list mail -o json"))

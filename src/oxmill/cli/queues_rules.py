@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
@@ -9,8 +10,8 @@ from typing import Any, Final
 import click
 
 from oxmill.cli.framework import Command
-from oxmill.cli.output import show_one
-from oxmill.cli.queues_look import in_a_word, read_queues, read_rules
+from oxmill.cli.output import say, show_one
+from oxmill.cli.queues_look import in_a_word, read_queues, rules_on
 from oxmill.cli.session import Session
 from oxmill.cli.times import span
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, Scope
@@ -64,6 +65,11 @@ def _written(scope: Scope, target: str) -> str:
     return f"queue {target}" if scope is Scope.QUEUE else f"--{scope} {target}"
 
 
+def for_operators(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command --operator, without which the store refuses it."""
+    return click.option("--operator", is_flag=True, help="Say that you are one; needed.")(command)
+
+
 def explained(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command --reason and --for."""
     command = click.option(
@@ -94,16 +100,19 @@ def pause(session: Session, *, targets: Targets, reason: str, length: Micros | N
 @click.command(
     cls=Command,
     examples=(
-        "oxmill queues block mail --reason 'incident 4711'",
-        "oxmill queues block --task app:send --for 2h",
+        "oxmill queues block mail --operator --reason 'incident 4711'",
+        "oxmill queues block --operator --task app:send --for 2h",
     ),
 )
 @covering
 @explained
+@for_operators
 @click.pass_obj
-def block(session: Session, *, targets: Targets, reason: str, length: Micros | None) -> None:
+def block(
+    session: Session, *, targets: Targets, reason: str, length: Micros | None, operator: bool
+) -> None:
     """Close them as an operator: resuming them does not lift this."""
-    _set(session, RuleKind.BLOCK, targets, length, reason=reason)
+    _set(session, RuleKind.BLOCK, targets, length, operator=operator, reason=reason)
 
 
 @click.command(
@@ -138,13 +147,17 @@ def resume(session: Session, *, targets: Targets) -> None:
 
 @click.command(
     cls=Command,
-    examples=("oxmill queues unblock mail", "oxmill queues unblock --task app:send"),
+    examples=(
+        "oxmill queues unblock mail --operator",
+        "oxmill queues unblock --operator --task app:send",
+    ),
 )
 @covering
+@for_operators
 @click.pass_obj
-def unblock(session: Session, *, targets: Targets) -> None:
-    """Lift blocks. A pause stays."""
-    _lift(session, RuleKind.BLOCK, targets)
+def unblock(session: Session, *, targets: Targets, operator: bool) -> None:
+    """Lift blocks, as an operator. A pause stays."""
+    _lift(session, RuleKind.BLOCK, targets, operator=operator)
 
 
 @click.command(
@@ -159,7 +172,13 @@ def unthrottle(session: Session, *, targets: Targets) -> None:
 
 
 def _set(
-    session: Session, kind: RuleKind, targets: Targets, length: Micros | None, **terms: Any
+    session: Session,
+    kind: RuleKind,
+    targets: Targets,
+    length: Micros | None,
+    *,
+    operator: bool = False,
+    **terms: Any,
 ) -> None:
     # The end is reckoned from the store's own time: this machine's clock does not matter.
     end = None if length is None else read_queues(session, ("default",)).now + length
@@ -174,28 +193,34 @@ def _set(
         )
         for scope, target in targets
     )
-    _put(session, PutRules(set=rules), targets, kind)
+    _put(session, PutRules(set=rules, author=session.author, operator=operator), targets)
 
 
-def _lift(session: Session, kind: RuleKind, targets: Targets) -> None:
+def _lift(session: Session, kind: RuleKind, targets: Targets, *, operator: bool = False) -> None:
     keys = tuple(RuleKey(kind=kind, scope=scope, target=target) for scope, target in targets)
-    _put(session, PutRules(lift=keys), targets, kind)
+    request = PutRules(lift=keys, author=session.author, operator=operator)
+    for rule in _put(session, request, targets):
+        if rule.kind is not RuleKind.THROTTLE:
+            closed = f"{rule.key.title} is still {in_a_word(rule)}: nothing of it starts."
+            say(f"{closed} To lift that: oxmill queues {shlex.join(_way_out(rule))}", tone="warn")
 
 
-def _put(session: Session, change: PutRules, targets: Targets, kind: RuleKind) -> None:
-    request = PutRules(
-        set=change.set,
-        lift=change.lift,
-        author=session.author,
-        operator=kind is RuleKind.BLOCK,
-    )
+def _way_out(rule: Rule) -> tuple[str, ...]:
+    """The words of the command that lifts a rule."""
+    verb = ("unblock", "--operator") if rule.kind is RuleKind.BLOCK else ("resume",)
+    named = (rule.target,) if rule.scope is Scope.QUEUE else (f"--{rule.scope}", rule.target)
+    return *verb, *named
+
+
+def _put(session: Session, request: PutRules, targets: Targets) -> tuple[Rule, ...]:
+    """Change rules and tell what is closed now, of what was named."""
     session.run(session.driver.steering.put_rules(request))
-    _tell(session, targets)
+    rules = rules_on(session, targets)
+    _tell(session, targets, rules)
+    return rules
 
 
-def _tell(session: Session, targets: Targets) -> None:
-    """What is closed now, of what was named."""
-    rules, _ = read_rules(session)
+def _tell(session: Session, targets: Targets, rules: tuple[Rule, ...]) -> None:
     states: dict[str, list[str]] = {
         RuleKey(kind=RuleKind.PAUSE, scope=scope, target=target).title: [
             in_a_word(rule) for rule in rules if (rule.scope, rule.target) == (scope, target)

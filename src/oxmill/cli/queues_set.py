@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 from oxmill.cli import records
 from oxmill.cli.framework import Command
@@ -52,12 +51,11 @@ def set_queue(session: Session, /, *, name: str, **keeps: Micros | None) -> None
 
 
 def _change(session: Session, name: str, given: dict[str, Any]) -> QueueSettings:
-    """Put the settings of a queue with these changes; what holds now."""
-    found = next((info for info in read_queues(session, (name,)).items if info.name == name), None)
-    settings = replace(found.settings if found is not None else QueueSettings(), **given)
-    put = PutSettings(queue=name, settings=settings, author=session.author)
-    session.run(session.driver.steering.put_settings(put))
-    return settings
+    """Put these settings of a queue and leave the others; what holds now."""
+    put = PutSettings(
+        queue=name, settings=QueueSettings(**given), only=tuple(given), author=session.author
+    )
+    return session.run(session.driver.steering.put_settings(put))
 
 
 class OrNone(click.ParamType[Any]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from oxmill.cli.exits import NoStore
 from oxmill.cli.locate import Place, load, locate
 from oxmill.cli.output import Format
 from oxmill.errors import BadConfig
+from oxmill.queue.author import who
 
 if TYPE_CHECKING:
     from oxmill.app import App
@@ -35,6 +36,8 @@ class Session:
         self.debug = debug
         self._app: App | None = None
         self._driver: Driver | None = None
+        self._found = False
+        """Whether there is a store at the place that was opened."""
 
     def words(self) -> list[str]:
         """The common options as words, for a process of its own."""
@@ -72,8 +75,24 @@ class Session:
 
     @property
     def driver(self) -> Driver:
-        """The store. It brings itself up to date at its first use, as it does for an app, unless the
-        URL says that people do that; asking for its version or its health is no use."""
+        """The store, which has to be there: to look at one must not make one, least of all in the
+        wrong place. One that is there brings itself up to date at its first use, as it does for an
+        app, unless the URL says that people do that."""
+        from oxmill.store.roles.installing import Version  # noqa: PLC0415 (not needed for help)
+
+        driver = self.opened
+        if not self._found and not driver.run(driver.installing.version(Version())).current:
+            raise NoStore(
+                f"there is no store at {driver.url} yet. Make it with: oxmill db migrate, or let the "
+                f"first enqueue or worker do so. If yours is elsewhere, name it with --url"
+            )
+        self._found = True
+        return driver
+
+    @property
+    def opened(self) -> Driver:
+        """The store, whether or not there is one yet: for commands that make it, or that ask for its
+        version or its health, which is no use."""
         from oxmill.connect import connect  # noqa: PLC0415 (loads a driver)
 
         if self._driver is None:
@@ -82,15 +101,12 @@ class Session:
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan on the store."""
-        return self.driver.run(plan)
+        return self.opened.run(plan)
 
     @property
     def author(self) -> str:
         """Who gives the orders, for the record."""
-        try:
-            return getpass.getuser()
-        except (OSError, KeyError):  # a container without a user entry
-            return ""
+        return who()
 
     def __enter__(self) -> Self:
         return self

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from oxmill.model.news import NO_NEWS, News
-from oxmill.model.rule import Rule
+from oxmill.model.rule import Rule, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
+
+MANY: Final = 10_000
+"""More jobs in line than this are not counted."""
 
 
 class ListQueues(Value, frozen=True):
@@ -18,6 +22,10 @@ class ListQueues(Value, frozen=True):
     queues: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     """Also tell about the gates of these groups, and of the queue itself, in each queue."""
+    targets: tuple[tuple[Scope, str], ...] = ()
+    """Of the rules on tasks, groups and fields, tell those on these, however many there are."""
+    place_of: str | None = None
+    """Also tell where this job stands in line."""
 
 
 class GateInfo(Value, frozen=True):
@@ -31,6 +39,13 @@ class GateInfo(Value, frozen=True):
     it has neither."""
     opens_at: Micros | None = None
     """When its rate, its throttle and `RateLimited` let the next job start, if later than now."""
+    paced_until: Micros | None = None
+    """When its rate alone does."""
+    throttled_until: Micros | None = None
+    """When its throttle alone does."""
+    closed_until: Micros | None = None
+    """Until when a job has closed it: by `RateLimited`, or in an ordered group because it is to be
+    tried again."""
     waiting: int | None = None
     """Jobs of the group in line, as far as that is cheap to know."""
 
@@ -53,16 +68,29 @@ class QueueInfo(Value, frozen=True):
     """What was asked about: the queue's own first, then each group's."""
 
 
+class Place(Value, frozen=True):
+    """Where a job stands in line, among the waiting jobs of its queue and group that are not set
+    aside; those without a group have a line of their own."""
+
+    first: str
+    """The job at the head of the line; it may be the job itself."""
+    ahead: int | None
+    """Jobs before it; `None` if there are too many to count."""
+
+
 class Queues(Value, frozen=True):
     """Queues by name, with the store's time."""
 
     items: tuple[QueueInfo, ...]
     now: Micros
     rules: tuple[Rule, ...] = ()
-    """Rules on tasks, groups and fields, at most 1,000, if groups were asked about."""
+    """Rules on tasks, groups and fields, if groups were asked about: on the targets that were named, or
+    if none were, the first 1,000."""
     opens: tuple[Micros, ...] = ()
     """For each of these rules, in order: when a throttle lets the next job start; 0 for now, and for
     rules that are none."""
+    place: Place | None = None
+    """Where the job stands that was asked about, if it waits in line."""
 
 
 class WorkerInfo(Value, frozen=True):

@@ -73,3 +73,12 @@ class Cancel(Signal):
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Fail(Signal):
+    """End the job as failed, without another try, whatever its policy says. With `from error`
+    that error is kept: in the traceback, or in place of a reason that was not given."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from oxmill.model.value import Micros, Value
 
 SECOND: Final[Micros] = 1_000_000
@@ -61,8 +63,16 @@ class QueueSettings(Value, frozen=True):
 
 
 class PutSettings(Value, frozen=True):
-    """Replace the settings of one queue."""
+    """Put the settings of one queue, all of them or some."""
 
     queue: str
     settings: QueueSettings
+    only: tuple[str, ...] = ()
+    """Put those of these names, and leave the others as they are; all if none is named."""
     author: str = ""
+
+    def onto(self, before: QueueSettings) -> QueueSettings:
+        """What holds once this is put."""
+        if not self.only:
+            return self.settings
+        return replace(before, **{name: getattr(self.settings, name) for name in self.only})

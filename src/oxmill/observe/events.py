@@ -28,6 +28,29 @@ class WorkerStarted(Happening, frozen=True):
     schedules: int
 
 
+class QueueUnused(Happening, frozen=True):
+    """A queue was named from which no task of the app takes its jobs and in which there is nothing:
+    perhaps another was meant. The worker claims from it all the same."""
+
+    level: ClassVar[int] = logging.WARNING
+    words: ClassVar[str] = "queue is not in use"
+    queue: str
+    near: tuple[str, ...]
+
+
+class LeftBehind(Happening, frozen=True):
+    """A drain is over, and the queue is not empty: jobs are `waiting` behind the `gates`, `scheduled`
+    for later by a delay or a retry, `held` until other jobs end, or `running` elsewhere."""
+
+    words: ClassVar[str] = "drain leaves jobs behind"
+    queue: str
+    waiting: int
+    scheduled: int
+    held: int
+    running: int
+    gates: tuple[str, ...]
+
+
 class WorkerStopping(Happening, frozen=True):
     """No claim is made from now on; what runs may end within the grace time."""
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from oxmill.model.info import Command, Order, Ordered
 from oxmill.model.query import Cancel, Edit, Filter, Find, Page, Purge, Redrive, Steered
 from oxmill.model.state import IDLE
+from oxmill.queue.author import who
 from oxmill.queue.client import Client
 from oxmill.queue.limiting import Limiting
 from oxmill.queue.ruling import Ruling
@@ -22,8 +23,8 @@ from oxmill.store.plan import Plan
 
 class Control(Ruling, Limiting):
     """Stops and starts queues, tasks, groups and fields, limits queues, cancels, redrives, changes
-    and deletes jobs. All of it is recorded with its author, and takes effect before the call
-    returns.
+    and deletes jobs. All of it is recorded with its author, who is the user of this process
+    unless one is given, and takes effect before the call returns.
 
     Calls on jobs take ids, or conditions such as `queue="mail", state="failed"`, and answer with
     the number of jobs they changed, however many there are.
@@ -40,7 +41,7 @@ class Control(Ruling, Limiting):
     ) -> int:
         """Jobs that have not started end as cancelled and never run; running ones are asked to
         stop. Ended ones stay as they are."""
-        request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
+        request = Cancel(filter=chosen(ids, where), reason=reason, author=who(author))
         return self._client.blocking(
             "acancel", lambda driver: repeat(driver.steering.cancel, request)
         )
@@ -49,31 +50,31 @@ class Control(Ruling, Limiting):
         self, *ids: str, reason: str | None = None, author: str = "", **where: Unpack[Where]
     ) -> int:
         """The same without blocking the event loop."""
-        request = Cancel(filter=chosen(ids, where), reason=reason, author=author)
+        request = Cancel(filter=chosen(ids, where), reason=reason, author=who(author))
         return await self._client.awaiting(lambda driver: repeat(driver.steering.cancel, request))
 
     def redrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Failed and cancelled jobs wait again, with fresh counts."""
-        request = Redrive(filter=chosen(ids, where), author=author)
+        request = Redrive(filter=chosen(ids, where), author=who(author))
         return self._client.blocking(
             "aredrive", lambda driver: repeat(driver.steering.redrive, request)
         )
 
     async def aredrive(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
-        request = Redrive(filter=chosen(ids, where), author=author)
+        request = Redrive(filter=chosen(ids, where), author=who(author))
         return await self._client.awaiting(lambda driver: repeat(driver.steering.redrive, request))
 
     def purge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """Delete jobs that are not running, with all that belongs to them. There is no way back."""
-        request = Purge(filter=chosen(ids, where), author=author)
+        request = Purge(filter=chosen(ids, where), author=who(author))
         return self._client.blocking(
             "apurge", lambda driver: repeat(driver.steering.purge, request)
         )
 
     async def apurge(self, *ids: str, author: str = "", **where: Unpack[Where]) -> int:
         """The same without blocking the event loop."""
-        request = Purge(filter=chosen(ids, where), author=author)
+        request = Purge(filter=chosen(ids, where), author=who(author))
         return await self._client.awaiting(lambda driver: repeat(driver.steering.purge, request))
 
     def edit(
@@ -108,12 +109,12 @@ class Control(Ruling, Limiting):
     def order(self, command: Command | str, *workers: str, author: str = "") -> int:
         """Tell workers to be `quiet` (claim nothing more) or to `stop`; they learn it with their
         next beat. Gives the number of those that are there."""
-        request = Order(workers=workers, command=Command(command), author=author)
+        request = Order(workers=workers, command=Command(command), author=who(author))
         return self._client.blocking("aorder", lambda driver: _order(driver, request))
 
     async def aorder(self, command: Command | str, *workers: str, author: str = "") -> int:
         """The same without blocking the event loop."""
-        request = Order(workers=workers, command=Command(command), author=author)
+        request = Order(workers=workers, command=Command(command), author=who(author))
         return await self._client.awaiting(lambda driver: _order(driver, request))
 
 
@@ -140,7 +141,7 @@ def _edit(
         priority=priority,
         queue=to,
         due_in=None if delay is None else micros(delay),
-        author=author,
+        author=who(author),
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
-from msgspec.structs import replace
-
-from oxmill.model.info import ListQueues, Queues
+from oxmill.errors import BadInput
 from oxmill.model.settings import PutSettings, QueueSettings
+from oxmill.queue.author import who
 from oxmill.queue.client import Client
 from oxmill.queue.talk import Talk
 from oxmill.rules.duration import Duration, micros
@@ -42,8 +41,8 @@ class Limiting:
 
     def limit(self, queue: str, author: str = "", **limits: Unpack[Limits]) -> QueueSettings:
         """Change these limits of a queue, for every claim that starts later; the settings that
-        hold now. What waits behind a limit that is raised starts at once. Of two callers at once,
-        the later one's settings hold."""
+        hold now. What waits behind a limit that is raised starts at once. Callers at the same time
+        change only what each of them names."""
         return self._client.blocking("alimit", lambda driver: _limit(driver, queue, author, limits))
 
     async def alimit(self, queue: str, author: str = "", **limits: Unpack[Limits]) -> QueueSettings:
@@ -60,15 +59,18 @@ class Limiting:
 
 
 def _limit(driver: Driver, queue: str, author: str, limits: Limits) -> Talk[QueueSettings]:
-    seen: Queues = yield driver.inspecting.queues(ListQueues(queues=(queue,)))
-    settings = next((info.settings for info in seen.items if info.name == queue), QueueSettings())
     changes: dict[str, Any] = dict(limits)
     if changes.get("ageing") is not None:
         changes["ageing"] = micros(changes["ageing"])
-    settings = replace(settings, **changes)
-    yield from _put(driver, queue, settings, author)
+    if not changes:
+        raise BadInput(f"queue {queue!r}: name a limit to change, such as concurrency=5")
+    put = PutSettings(
+        queue=queue, settings=QueueSettings(**changes), only=tuple(changes), author=who(author)
+    )
+    settings: QueueSettings = yield driver.steering.put_settings(put)
     return settings
 
 
 def _put(driver: Driver, queue: str, settings: QueueSettings, author: str) -> Talk[None]:
-    yield driver.steering.put_settings(PutSettings(queue=queue, settings=settings, author=author))
+    put = PutSettings(queue=queue, settings=settings, author=who(author))
+    yield driver.steering.put_settings(put)

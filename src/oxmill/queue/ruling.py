@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from oxmill.errors import BadInput
 from oxmill.model.info import ListQueues, Queues
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
+from oxmill.queue.author import who
 from oxmill.queue.client import Client
 from oxmill.queue.talk import Talk
 from oxmill.rules.duration import Duration, micros, moment
@@ -76,11 +77,17 @@ class Ruling:
         reason: str = "",
         author: str = "",
         expires: Duration | datetime | None = None,
+        *,
+        operator: bool = False,
         **on: Unpack[On],
     ) -> bool:
-        """Like a pause, for operators: a user's `resume` does not lift it."""
+        """Like a pause, for operators: a user's `resume` does not lift it. Say `operator=True` if you
+        are one, or it is refused with `NotAllowed`: a guard against slips, not against people, since
+        whoever can write to the store can say so."""
         rule = _rule(RuleKind.BLOCK, queue, on, reason, author)
-        return self._client.blocking("ablock", lambda driver: _set(driver, rule, expires))
+        return self._client.blocking(
+            "ablock", lambda driver: _set(driver, rule, expires, operator=operator)
+        )
 
     async def ablock(
         self,
@@ -88,21 +95,43 @@ class Ruling:
         reason: str = "",
         author: str = "",
         expires: Duration | datetime | None = None,
+        *,
+        operator: bool = False,
         **on: Unpack[On],
     ) -> bool:
         """The same without blocking the event loop."""
         rule = _rule(RuleKind.BLOCK, queue, on, reason, author)
-        return await self._client.awaiting(lambda driver: _set(driver, rule, expires))
+        return await self._client.awaiting(
+            lambda driver: _set(driver, rule, expires, operator=operator)
+        )
 
-    def unblock(self, queue: str | None = None, author: str = "", **on: Unpack[On]) -> bool:
-        """Lift a block; a pause stays. False if there was none."""
+    def unblock(
+        self,
+        queue: str | None = None,
+        author: str = "",
+        *,
+        operator: bool = False,
+        **on: Unpack[On],
+    ) -> bool:
+        """Lift a block, for operators as well; a pause stays. False if there was none."""
         key = _key(RuleKind.BLOCK, queue, on)
-        return self._client.blocking("aunblock", lambda driver: _lift(driver, key, author))
+        return self._client.blocking(
+            "aunblock", lambda driver: _lift(driver, key, author, operator=operator)
+        )
 
-    async def aunblock(self, queue: str | None = None, author: str = "", **on: Unpack[On]) -> bool:
+    async def aunblock(
+        self,
+        queue: str | None = None,
+        author: str = "",
+        *,
+        operator: bool = False,
+        **on: Unpack[On],
+    ) -> bool:
         """The same without blocking the event loop."""
         key = _key(RuleKind.BLOCK, queue, on)
-        return await self._client.awaiting(lambda driver: _lift(driver, key, author))
+        return await self._client.awaiting(
+            lambda driver: _lift(driver, key, author, operator=operator)
+        )
 
     def throttle(
         self,
@@ -172,10 +201,12 @@ def _written(field: Mapping[str, str | int]) -> str:
 
 def _rule(kind: RuleKind, queue: str | None, on: On, reason: str, author: str) -> Rule:
     key = _key(kind, queue, on)
-    return Rule(kind=kind, target=key.target, scope=key.scope, reason=reason, author=author)
+    return Rule(kind=kind, target=key.target, scope=key.scope, reason=reason, author=who(author))
 
 
-def _set(driver: Driver, rule: Rule, expires: Duration | datetime | None) -> Talk[bool]:
+def _set(
+    driver: Driver, rule: Rule, expires: Duration | datetime | None, *, operator: bool = False
+) -> Talk[bool]:
     if isinstance(expires, datetime):
         rule = replace(rule, expires_at=moment(expires))
     elif expires is not None:
@@ -183,13 +214,13 @@ def _set(driver: Driver, rule: Rule, expires: Duration | datetime | None) -> Tal
         seen: Queues = yield driver.inspecting.queues(ListQueues(queues=("default",)))
         rule = replace(rule, expires_at=seen.now + micros(expires))
     put: RulesPut = yield driver.steering.put_rules(
-        PutRules(set=(rule,), author=rule.author, operator=rule.kind is RuleKind.BLOCK)
+        PutRules(set=(rule,), author=rule.author, operator=operator)
     )
     return put.changed > 0
 
 
-def _lift(driver: Driver, key: RuleKey, author: str) -> Talk[bool]:
+def _lift(driver: Driver, key: RuleKey, author: str, *, operator: bool = False) -> Talk[bool]:
     put: RulesPut = yield driver.steering.put_rules(
-        PutRules(lift=(key,), author=author, operator=key.kind is RuleKind.BLOCK)
+        PutRules(lift=(key,), author=who(author), operator=operator)
     )
     return put.changed > 0

@@ -87,23 +87,22 @@ def _held(at: Situation) -> tuple[Gate, ...]:
                 remedy=f"oxmill jobs explain {at.holder.id}" if at.holder else "",
             ),
         )
-    others = job.joined or job.after
-    detail = _held_for(job)
-    if others:
-        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
-        detail += f": {shown}"
+    detail = _held_for(job, len(at.missing))
+    if at.missing:
+        shown = [f"{other.id} is {other.state}" for other in at.missing[:5]]
+        detail += f": {', '.join(shown)}" + (", …" if len(at.missing) > 5 else "")
     remedy = f"oxmill flows show {job.flow}" if job.flow else ""
     return (Gate(name="dependencies", open=False, detail=detail, remedy=remedy),)
 
 
-def _held_for(job: Job) -> str:
+def _held_for(job: Job, missing: int) -> str:
     match job.reason:
         case Reason.CHILDREN:
-            return f"it waits for {_count(len(job.joined), 'job')} that it has spawned"
+            return f"it waits for {missing} of {_count(len(job.joined), 'job')} that it has spawned"
         case Reason.STAGED:
             return "its flow is still being enqueued; all of it starts when that is done"
         case None if job.after:
-            return f"it waits for {_count(len(job.after), 'job')} of its flow"
+            return f"it waits for {missing} of {_count(len(job.after), 'job')} of its flow"
         case None:
             return "it waits for other jobs to end"
         case reason:
@@ -113,7 +112,7 @@ def _held_for(job: Job) -> str:
 def _due(at: Situation) -> tuple[Gate, ...]:
     job = at.job
     early = job.due_at - at.now
-    if job.state is State.WAITING or early <= 0:
+    if early <= 0:
         return (Gate(name="due time", open=True, detail=f"due since {spell(max(-early, 0))}"),)
     detail = f"it is due in {spell(early)}"
     if job.failures:

@@ -7,6 +7,7 @@ from typing import Final
 
 from oxmill.model.fields import targets_of
 from oxmill.model.info import GateInfo
+from oxmill.model.job import Job
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.value import Micros
@@ -20,25 +21,27 @@ _DONE: Final = {
 }
 _LIFT: Final = {
     RuleKind.PAUSE: "resume",
-    RuleKind.BLOCK: "unblock",
+    RuleKind.BLOCK: "unblock --operator",
     RuleKind.THROTTLE: "unthrottle",
 }
+_OF_JOBS: Final = (Scope.TASK, Scope.FIELD)
+"""Rules on these may cover one job of a group and not another."""
 _HOLDERS: Final = 3
 """So many of the jobs that hold a limit are named."""
 
 
 def rule_gates(at: Situation) -> tuple[Gate, ...]:
     """Every rule that covers the job; one open gate if there is none."""
-    gates = tuple(_rule(rule, opens, at.now) for rule, opens in _covering(at))
+    gates = tuple(_rule(rule, opens, at.now) for rule, opens in _covering(at, at.job))
     if gates:
         return gates
     detail = f"no rule on queue {at.job.queue!r} or on the job's task, group or fields"
     return (Gate(name="rules", open=True, detail=detail),)
 
 
-def _covering(at: Situation) -> Iterator[tuple[Rule, Micros]]:
-    """Each rule in force with the moment at which it lets a job through, as far as it is known."""
-    job = at.job
+def _covering(at: Situation, job: Job) -> Iterator[tuple[Rule, Micros]]:
+    """Each rule in force on a job of this queue with the moment at which it lets one through, as far
+    as that is known."""
     targets: dict[Scope, set[str | None]] = {
         Scope.QUEUE: {job.queue},
         Scope.TASK: {job.task},
@@ -47,8 +50,7 @@ def _covering(at: Situation) -> Iterator[tuple[Rule, Micros]]:
     }
     on_queue = at.queue.rules if at.queue is not None else ()
     gate = _gate_of(at, None)
-    # A throttle on the queue is a part of the queue's own gate, which tells when that opens.
-    until = gate.opens_at or 0 if gate is not None and gate.room == 0 else 0
+    until = 0 if gate is None else gate.throttled_until or 0
     opens = at.opens or (0,) * len(at.rules)
     for rule, moment in (
         *((rule, until) for rule in on_queue),
@@ -93,10 +95,11 @@ def limit_gates(at: Situation) -> tuple[Gate, ...]:
     gates: list[Gate | None] = []
     if whole is not None:
         gates.append(_concurrency(at, whole, settings.concurrency))
-        gates.append(_rate(at, whole, settings.rate))
+        gates += _rates(at, whole, settings.rate)
     if group is not None and job.group is not None:
         gates.append(_concurrency(at, group, _group_concurrency(settings)))
-        gates.append(_rate(at, group, settings.group_rate))
+        gates += _rates(at, group, settings.group_rate)
+    gates += (*_order(at), *_line(at))
     return tuple(gate for gate in gates if gate is not None)
 
 
@@ -141,27 +144,54 @@ def _held_by(at: Situation, group: str | None) -> str:
     return f": {named}" + (", …" if len(holders) > _HOLDERS else "")
 
 
-def _rate(at: Situation, gate: GateInfo, written: str | None) -> Gate | None:
-    """The rate of a queue or group; and `RateLimited`, which the store does not tell apart."""
+def _rates(at: Situation, gate: GateInfo, written: str | None) -> Iterator[Gate]:
+    """The rate of a queue or group, and `RateLimited`. A throttle is told among the rules."""
     name = f"{'group' if gate.group is not None else 'queue'} rate"
     place = _place(at, gate)
-    if written is None and _throttled(at, gate.group):
-        return None  # the throttle is told among the rules, with the same moment
-    if gate.opens_at is not None and gate.opens_at > at.now:
-        left = spell(gate.opens_at - at.now)
-        what = f"the rate {written} is used up" if written else "somebody asked to wait"
-        detail = f"{what} for {place}; the next job may start in {left}"
-        return Gate(name=name, open=False, detail=detail, opens_at=gate.opens_at)
-    if written is None:
-        return None
-    detail = f"{place} may start {gate.room or 0} now of {written}"
-    return Gate(name=name, open=True, detail=detail)
+    if written is not None and gate.paced_until is not None:
+        left = spell(gate.paced_until - at.now)
+        detail = f"the rate {written} is used up for {place}; the next job may start in {left}"
+        yield Gate(name=name, open=False, detail=detail, opens_at=gate.paced_until)
+    elif written is not None:
+        detail = f"{place} may start {gate.room or 0} now of {written}"
+        yield Gate(name=name, open=True, detail=detail)
+    if gate.closed_until is not None and not _tried_again(at, gate):
+        left = spell(gate.closed_until - at.now)
+        detail = f"somebody asked to wait for {place}; the next job may start in {left}"
+        yield Gate(name=name, open=False, detail=detail, opens_at=gate.closed_until)
 
 
-def _throttled(at: Situation, group: str | None) -> bool:
-    rules = at.rules if group is not None or at.queue is None else at.queue.rules
-    scope, target = (Scope.QUEUE, at.job.queue) if group is None else (Scope.GROUP, group)
-    return any(
-        rule.kind is RuleKind.THROTTLE and rule.scope is scope and rule.target == target
-        for rule in rules
-    )
+def _tried_again(at: Situation, gate: GateInfo) -> bool:
+    """Whether a group is closed because its first job is to be tried again, which is told of that."""
+    first = at.first or at.job
+    return gate.group is not None and gate.closed_until == first.due_at
+
+
+def _order(at: Situation) -> Iterator[Gate]:
+    """The job that goes before this one in an ordered group, and what keeps that back."""
+    first = at.first
+    if first is None:
+        return
+    detail = f"{first.id} goes first in the ordered group {at.job.group!r}"
+    if first.due_at > at.now:
+        detail += f"; it is to be tried again in {spell(first.due_at - at.now)}"
+    own = [pair for pair in _covering(at, first) if pair[0].scope in _OF_JOBS]
+    ruled = [gate for gate in (_rule(*pair, at.now) for pair in own) if not gate.open]
+    detail += "".join(f"; {gate.detail}" for gate in ruled)
+    moments = [gate.opens_at for gate in ruled]
+    if first.due_at > at.now:
+        moments.append(first.due_at)
+    known = [moment for moment in moments if moment is not None]
+    opens_at = max(known) if known and len(known) == len(moments) else None
+    remedy = f"oxmill jobs explain {first.id}"
+    yield Gate(name="order", open=False, detail=detail, opens_at=opens_at, remedy=remedy)
+
+
+def _line(at: Situation) -> Iterator[Gate]:
+    """Its place in line, which is no gate that closes."""
+    if at.place is None:
+        return
+    of = f"queue {at.job.queue!r}"
+    of += " without a group" if at.job.group is None else f", group {at.job.group!r}"
+    ahead = "very many" if at.place.ahead is None else f"{at.place.ahead:,}"
+    yield Gate(name="line", open=True, detail=f"{ahead} jobs of {of} are before it in line")

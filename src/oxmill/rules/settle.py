@@ -10,7 +10,7 @@ from oxmill.errors import TooBig
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.flow import FlowStep
 from oxmill.model.job import LeasedJob, Reason
-from oxmill.model.outcome import Cancel, RateLimited, Retry, Signal, Snooze
+from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Signal, Snooze
 from oxmill.model.rule import Scope
 from oxmill.model.settings import SECOND
 from oxmill.model.settlement import Failure, Outcome, Settlement
@@ -84,6 +84,9 @@ def _meant(job: LeasedJob, signal: Signal, policy: Retry, chance: float) -> Sett
             return rate_limited(job, micros(signal.retry_after), scope)
         case Cancel():
             return cancelled(job, signal.reason or None)
+        case Fail():
+            cause = None if signal.reason else signal.__cause__
+            return refused(job, cause or signal)
         case Retry(after=after) if after is not None:
             return _retried(job, failure_of(signal.__cause__ or signal), micros(after))
         case _:

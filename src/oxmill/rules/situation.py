@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oxmill.model.info import QueueInfo, WorkerInfo
+from oxmill.model.info import Place, QueueInfo, WorkerInfo
 from oxmill.model.job import Job
 from oxmill.model.rule import Rule
 from oxmill.model.value import Micros, Value
@@ -24,6 +24,12 @@ class Situation(Value, frozen=True):
     """For each of these rules, when a throttle lets the next job start; 0 for now."""
     running: tuple[Job, ...] = ()
     """Some of the jobs that run in its queue and group: they hold what the job waits for."""
+    place: Place | None = None
+    """Where it stands in line, if it waits there."""
+    first: Job | None = None
+    """The job before it that goes first in its ordered group."""
+    missing: tuple[Job, ...] = ()
+    """Those of the jobs it waits for that have not ended; a few, if there are very many."""
 
 
 class Gate(Value, frozen=True):

@@ -14,7 +14,7 @@ from oxmill.model.job import NewJob
 from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, RuleKind, Scope
 from oxmill.model.schedule import Schedule
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Failure, Settlement
 from oxmill.model.unique import OnConflict, Until
 from oxmill.rules.rate import rate
@@ -54,7 +54,8 @@ def check_name(kind: str, name: str, limit: int) -> None:
 def check_new_jobs(
     jobs: Iterable[NewJob], bounds: Bounds, able: Capability, *, in_flow: bool = False
 ) -> None:
-    """Refuse a batch that cannot be stored faithfully."""
+    """Refuse a batch that cannot be stored faithfully. `in_flow` if it comes with its flow, which the
+    caller knows this store to support."""
     count = 0
     for job in jobs:
         count += 1
@@ -63,13 +64,12 @@ def check_new_jobs(
         except (AttributeError, TypeError):
             check_kinds(job, f"job {job.id}")  # says what is of a wrong type
             raise
-        if job.flow is not None or job.parent is not None or job.after:
+        if not in_flow and (job.flow is not None or job.parent is not None or job.after):
             need(able, Capability.FLOWS, "flows")
-            if not in_flow:
-                raise BadInput(
-                    f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
-                    f"its flow; give the flow with every batch of its jobs"
-                )
+            raise BadInput(
+                f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
+                f"its flow; give the flow with every batch of its jobs"
+            )
     if count > bounds.batch_jobs:
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
@@ -293,7 +293,7 @@ def check_rules(request: PutRules, bounds: Bounds, able: Capability) -> None:
         if key.kind is RuleKind.BLOCK and not request.operator:
             raise NotAllowed(
                 f"a block on {key.scope} {key.target!r} may be set and lifted by operators only; "
-                f"ask one, or use a pause"
+                f"say that you are one (operator=True, --operator), ask one, or use a pause"
             )
         if key.scope is not Scope.QUEUE or key.kind is RuleKind.THROTTLE:
             need(able, Capability.SCOPED_RULES, "throttles and rules on tasks, groups and fields")
@@ -312,6 +312,9 @@ def check_settings(request: PutSettings, bounds: Bounds, able: Capability) -> No
     check_kinds(request, f"queue {request.queue!r}")
     check_name("queue name", request.queue, bounds.name_bytes)
     settings = request.settings
+    for name in request.only:
+        if name not in QueueSettings.__struct_fields__:
+            raise BadInput(f"queue {request.queue!r}: there is no setting {name!r}")
     if min(settings.keep_succeeded, settings.keep_failed, settings.keep_cancelled) < 0:
         raise BadInput(f"queue {request.queue!r}: retention cannot be negative")
     if not settings.limits:

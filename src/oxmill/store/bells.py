@@ -147,6 +147,11 @@ class LocalDoorbell:
                     if not listeners:
                         del self._bells[topic]
 
+    def topics(self) -> list[str]:
+        """What anyone listens to."""
+        with self._lock:
+            return list(self._bells)
+
     @property
     def listeners(self) -> int:
         """How many topics are listened to."""

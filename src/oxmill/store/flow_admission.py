@@ -44,27 +44,25 @@ def _check_flow(flow: NewFlow, bounds: Bounds) -> None:
     check_name("flow id", flow.id, bounds.id_bytes)
     check_name("flow name", flow.name, bounds.name_bytes)
     check_fields(flow.fields, bounds)
-    _check_state(flow.state.items(), f"flow {flow.id}", bounds)
+    _check_state(flow.state.items(), "flow", flow.id, bounds)
     if flow.keep is not None and not 0 <= flow.keep < MAX_MICROS:
         raise BadInput(f"flow {flow.id}: keep of {flow.keep} microseconds is out of range")
 
 
-def _check_state(items: Iterable[tuple[str, bytes]], whose: str, bounds: Bounds) -> None:
+def _check_state(items: Iterable[tuple[str, bytes]], kind: str, whose: str, bounds: Bounds) -> None:
     for name, value in items:
         check_name("name of a state's field", name, bounds.name_bytes)
         if not isinstance(value, bytes):
-            raise BadInput(f"{whose}: the field {name!r} of the state must be bytes")
+            raise BadInput(f"{kind} {whose}: the field {name!r} of the state must be bytes")
         if len(value) > bounds.payload_bytes:
             raise TooBig(
-                f"{whose}: the field {name!r} of the state takes {len(value):,} bytes; the limit "
-                f"is {bounds.payload_bytes:,}. Store the data elsewhere and keep a reference"
+                f"{kind} {whose}: the field {name!r} of the state takes {len(value):,} bytes; the "
+                f"limit is {bounds.payload_bytes:,}. Store the data elsewhere and keep a reference"
             )
 
 
 def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> None:
     """The jobs of one flow: `flow` is its id, or `None` where the store writes it itself."""
-    batch = {job.id for job in jobs}
-    seen: set[str] = set()
     for job in jobs:
         if flow is not None and job.flow != flow:
             raise BadInput(
@@ -76,6 +74,21 @@ def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> 
                 f"job {job.id} of a flow has a unique key; give the flow an id of your own "
                 f"instead, so that the flow as a whole is made once"
             )
+        for name in job.reads or ():
+            check_name("job id or field that a job names", name, bounds.id_bytes)
+        if job.parent is not None:
+            check_name("parent's id", job.parent, bounds.id_bytes)
+        if job.after or job.join is not None:
+            _check_edges(job, bounds)
+    if any(job.after for job in jobs):
+        _check_order(jobs)
+
+
+def _check_order(jobs: Sequence[NewJob]) -> None:
+    """Whoever waits for others of its batch comes after them."""
+    batch = {job.id for job in jobs}
+    seen: set[str] = set()
+    for job in jobs:
         seen.add(job.id)
         for upstream in job.after:
             if upstream == job.id or (upstream in batch and upstream not in seen):
@@ -83,16 +96,11 @@ def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> 
                     f"job {job.id} is after {upstream}, which comes later in the batch or is the "
                     f"job itself; list jobs after those they wait for, without a circle"
                 )
-        _check_edges(job, bounds)
 
 
 def _check_edges(job: NewJob, bounds: Bounds) -> None:
-    for name in (*job.after, *(job.reads or ())):
+    for name in job.after:
         check_name("job id or field that a job names", name, bounds.id_bytes)
-    if job.parent is not None:
-        check_name("parent's id", job.parent, bounds.id_bytes)
-    if not job.after and job.join is None:
-        return
     edges = len(set(job.after))
     if edges > bounds.edges:
         raise TooBig(
@@ -118,10 +126,13 @@ def _check_join(join: Join, edges: int | None, whose: str) -> None:
 
 def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -> None:
     """Refuse what a completion asks of its flow, if it cannot be done as asked."""
+    asked = False
     for item in items:
         if item.flow is None:
             continue
-        need(able, Capability.FLOWS, "flows")
+        if not asked:
+            need(able, Capability.FLOWS, "flows")
+            asked = True
         if item.outcome is not Outcome.COMPLETE:
             raise BadInput(
                 f"job {item.id}: only a completion changes the flow, not {item.outcome}; leave "
@@ -132,7 +143,7 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
 
 def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -> None:
     if step.merge:
-        _check_state(step.merge.items(), f"job {job_id}", bounds)
+        _check_state(step.merge.items(), "job", job_id, bounds)
     made = (*step.then, *step.spawn) if step.spawn else step.then
     if len(made) > bounds.batch_jobs:
         raise TooBig(
@@ -142,7 +153,7 @@ def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -
     if made:
         check_new_jobs(made, bounds, able, in_flow=True)
         _check_members(made, None, bounds)
-        _check_children(job_id, step)
+        _check_children(job_id, made, step.spawn)
     if step.publish is not None:
         check_name("stage name", step.publish, bounds.id_bytes)
     if step.resume is None:
@@ -153,9 +164,10 @@ def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -
         _check_join(step.join, known, f"job {job_id}")
 
 
-def _check_children(job_id: str, step: FlowStep) -> None:
-    made = (*step.then, *step.spawn) if step.spawn else step.then
-    if job_id in [job.id for job in made] or any(job_id in job.after for job in step.spawn):
+def _check_children(job_id: str, made: Sequence[NewJob], spawned: Sequence[NewJob]) -> None:
+    if job_id in [job.id for job in made] or (
+        spawned and any(job_id in job.after for job in spawned)
+    ):
         raise BadInput(
             f"job {job_id} cannot wait for itself: one of the jobs it makes is the job itself, or a "
             f"child that is after it; children start without waiting for their parent"

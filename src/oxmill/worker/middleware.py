@@ -18,7 +18,7 @@ class Middleware:
     """Hears of every run. Hooks run on the event loop, in the order given, inwards and back out.
 
     What `before_run` and `around` raise counts as raised by the task, so they may refuse a run with
-    `Snooze`, `Cancel` or an error. What `after_run` and `on_error` raise is logged and changes
+    `Snooze`, `Cancel`, `Fail` or an error. What `after_run` and `on_error` raise is logged and changes
     nothing: the run is over. Context variables set here are seen by the task, in threads too.
     """
 

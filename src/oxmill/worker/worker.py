@@ -15,7 +15,7 @@ from typing import Final, Unpack
 
 from oxmill.errors import StoreError, WrongContext
 from oxmill.maintenance.trouble import FATAL
-from oxmill.model.info import Command, WorkerInfo
+from oxmill.model.info import Command, ListQueues, Queues, WorkerInfo
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import AgentDied, WorkerStarted, WorkerStopped, WorkerStopping
@@ -34,10 +34,12 @@ from oxmill.worker.memory import resident
 from oxmill.worker.messages import Hello
 from oxmill.worker.parts import Extras, assemble
 from oxmill.worker.signals import signals_to
+from oxmill.worker.standing import left_behind, unused_queues
 from oxmill.worker.winding_down import WindingDown
 
 VETTING: Final = 5.0
-"""Seconds that a store may take to say that it is safe before the worker starts all the same."""
+"""Seconds that a store may take to say that it is safe, or how its queues stand, before the worker goes
+on all the same."""
 SUPERVISED: Final = "OXMILL_SUPERVISED"
 """Set by the supervisor: when it is gone, the worker stops."""
 
@@ -75,6 +77,7 @@ class Worker:
         self._parts.claimer.worker = self.id
         self._down = WindingDown(self._parts, self.config.grace / SECOND)
         self._code = ExitCode.OK
+        self._drained = False
         self._quieted = False  # for good: by `quiet`, or to be recycled
         self._reason = ""
         self._stop: asyncio.Event | None = None
@@ -170,6 +173,7 @@ class Worker:
         crew = Crew(self._driver, parts, self._on_fault)
         claiming = crew.start()
         self._announce()
+        await self._look_for_unused()
         if self._reason:
             stop.set()
         try:
@@ -190,6 +194,8 @@ class Worker:
         crew.stop_upkeep()
         parts.beat.wake()
         await self._down.run(claiming)
+        if self._drained:
+            await self._tell_left()
         await crew.end()
         if self._down.dropped:
             self._code = ExitCode.FAULT
@@ -212,6 +218,30 @@ class Worker:
             raise
         except (StoreError, TimeoutError) as error:
             logging.getLogger("oxmill.worker").debug("not vetted yet: %s", error)
+
+    async def _look_for_unused(self) -> None:
+        """Name the queues that were given and that nobody seems to use."""
+        used = self._registry.queues()
+        strange = tuple(queue for queue in self.config.queues if queue not in used)
+        seen = await self._look(ListQueues(queues=strange)) if strange else None
+        if seen is not None:
+            for event in unused_queues(strange, used, seen.items):
+                self.bus.emit(event)
+
+    async def _tell_left(self) -> None:
+        """Say what a drain leaves behind, and why."""
+        seen = await self._look(ListQueues(queues=self.queues, groups=("",)))
+        if seen is not None:
+            for event in left_behind(seen):
+                self.bus.emit(event)
+
+    async def _look(self, request: ListQueues) -> Queues | None:
+        """The queues as they are; nothing if the store does not answer: this is only for people."""
+        try:
+            async with asyncio.timeout(VETTING):
+                return await self._driver.arun(self._driver.inspecting.queues(request))
+        except (StoreError, TimeoutError):
+            return None
 
     def _announce(self) -> None:
         schedules = tuple(schedule.name for schedule in self._extras.get("schedules", ()))
@@ -263,6 +293,7 @@ class Worker:
         if self._code is ExitCode.RECYCLE and not self._reason:
             self._begin_stop("time for a fresh process")
         elif self.config.drain and not self._reason:
+            self._drained = True
             self._begin_stop("nothing can start now")
 
     def _on_fault(self, agent: str, error: BaseException) -> None:

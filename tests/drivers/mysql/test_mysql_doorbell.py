@@ -10,8 +10,10 @@ from private_mysql import shared_server
 
 from oxmill.drivers.mysql import doorbell as module
 from oxmill.drivers.mysql.driver import open_mysql
+from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
-from oxmill.store.doorbell import work
+from oxmill.model.query import Cancel, Filter
+from oxmill.store.doorbell import CONTROL, work
 
 
 @contextmanager
@@ -52,6 +54,21 @@ def test_a_listener_hears_of_what_another_writes(url):
             enqueue(there, f"job-{number}")
             assert bell.wait(5)
             calm(bell)
+
+
+def test_who_waits_to_be_asked_is_woken_by_nothing_else(url):
+    with opened(url) as here, opened(url) as there:
+        enqueue(there, "job")
+        claim = Claim(queues=("q",), limit=1, lease=60_000_000, worker="w", nonce=1)
+        with here.doorbell.listen([CONTROL]) as control, here.doorbell.listen([work("q")]) as bell:
+            calm(bell)
+            there.run(there.claiming.claim(claim))
+            assert bell.wait(5)
+            assert not control.wait(0.1)
+
+            there.run(there.steering.cancel(Cancel(filter=Filter(ids=("job",)))))
+
+            assert control.wait(5)
 
 
 def test_what_was_numbered_first_and_committed_last_is_heard_of(url):

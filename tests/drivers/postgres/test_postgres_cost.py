@@ -129,8 +129,18 @@ def test_a_turn_of_a_gated_queue_is_one_round_trip(driver, trips):
         assert len(turn(driver, leases, 3)) == 100
 
 
-def test_a_turn_with_limits_of_groups_reads_in_waves(driver, trips):
+def test_a_turn_with_limits_of_groups_is_one_round_trip_too(driver, trips):
     grouped(driver, concurrency=MANY, group_concurrency=1, group_rate="10/s")
+    leases = turn(driver, turn(driver, (), 1), 2)
+    assert len(leases) == 100
+    with trips("complete_and_claim_gated"):
+        assert len(turn(driver, leases, 3)) == 100
+
+
+def test_a_turn_with_weights_reads_in_waves(driver, trips):
+    grouped(
+        driver, concurrency=MANY, group_concurrency=1, group_rate="10/s", group_weights={"a": 2}
+    )
     leases = turn(driver, turn(driver, (), 1), 2)
     assert len(leases) == 100
     with trips(

@@ -72,10 +72,11 @@ def test_without_leave_to_migrate_an_old_schema_is_refused():
 
 def test_commands_do_not_migrate_without_leave(tmp_path):
     url = schema_url(migrate="no")
-    told = CliRunner().invoke(main, ["--url", url, "jobs", "list"])
+    for words in (["jobs", "list"], ["enqueue", "send", "--raw"]):
+        told = CliRunner().invoke(main, ["--url", url, *words])
 
-    assert "oxmill db migrate" in told.output
-    assert told.exit_code != 0
+        assert "oxmill db migrate" in told.output
+        assert told.exit_code != 0
     driver = open_postgres(url, doorbell=False)
     assert do(driver, Version()).current == 0
     driver.close()
@@ -84,9 +85,14 @@ def test_commands_do_not_migrate_without_leave(tmp_path):
     assert CliRunner().invoke(main, ["--url", url, "jobs", "list"]).exit_code == 0
 
 
-def test_commands_install_where_they_may():
-    told = CliRunner().invoke(main, ["--url", schema_url(), "jobs", "list"])
-    assert told.exit_code == 0
+def test_commands_install_where_they_may_but_not_to_look():
+    def run(*words):
+        return CliRunner().invoke(main, ["--url", url, *words]).exit_code
+
+    url = schema_url()
+    looked, enqueued = run("jobs", "list"), run("enqueue", "send", "--raw")
+
+    assert (looked, enqueued, run("jobs", "list")) == (4, 0, 0)
 
 
 def test_a_socket_may_be_named_in_the_url():
@@ -152,6 +158,45 @@ def test_the_doctor_recounts_when_asked(driver):
     assert "counts" not in {each.name for each in do(driver, Check(deep=True))}
     shared_server().ask(f"INSERT INTO {schema(driver)}.counts VALUES ('q', 'held', 3, 0)")
     assert "counts" in {each.name for each in do(driver, Check(deep=True))}
+
+
+BUSY = {
+    "autovacuum_vacuum_scale_factor": "0.01",
+    "autovacuum_vacuum_threshold": "1000",
+    "autovacuum_vacuum_cost_delay": "1",
+}
+ADDED_TO = {"autovacuum_vacuum_scale_factor": "0", "autovacuum_vacuum_threshold": "5000"}
+SMALL = {"autovacuum_vacuum_scale_factor": "0.05", "autovacuum_vacuum_threshold": "1000"}
+VACUUMED = {
+    "jobs": BUSY
+    | {
+        "autovacuum_vacuum_insert_scale_factor": "0.05",
+        "autovacuum_analyze_scale_factor": "0.02",
+        "autovacuum_analyze_threshold": "1000",
+    },
+    "flows": BUSY,
+    "nodes": BUSY,
+    "edges": BUSY,
+    "count_changes": ADDED_TO,
+    "lane_news": ADDED_TO,
+    "lanes": SMALL,
+    "meters": SMALL,
+}
+
+
+def test_tables_that_change_much_are_vacuumed_early(driver, postgres_server):
+    """A usual server would let a fifth of a table die first."""
+    enqueue(driver, "a")
+    rows = postgres_server.ask(
+        "SELECT relname, reloptions FROM pg_class"
+        " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'",
+        driver.transport._address.schema,
+    )
+    found = {table: dict(each.split("=") for each in options or ()) for table, options in rows}
+
+    for table, settings in VACUUMED.items():
+        told = {name: value for name, value in found[table].items() if name.startswith("auto")}
+        assert told == settings, table
 
 
 def test_counts_are_the_same_before_and_after_they_are_added_up(driver):

@@ -61,7 +61,10 @@ async def test_a_killed_connection_of_a_loop_is_replaced(own):
     await driver.arun(plan_for(driver, Enqueue(jobs=(job("a"),))))
     with server.client() as client:
         client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    await asyncio.sleep(0.05)  # the loop learns of the end of its connection
+    (lanes,) = driver.transport._loops.values()
+    async with asyncio.timeout(20):
+        while not all(lane._wire.broken for lane in lanes.values()):  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.001)
 
     answer = (await driver.arun(plan_for(driver, Enqueue(jobs=(job("b"),)))))[0]
 

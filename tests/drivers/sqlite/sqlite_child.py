@@ -1,6 +1,7 @@
 """What a second process does in tests: `python child.py VERB PATH [ARGUMENT]`. Talks in lines."""
 
 import os
+import sqlite3
 import sys
 import time
 
@@ -18,13 +19,39 @@ def say(word):
 
 
 def listen(path, sockets):
-    """Say when the bell of queue `q` has rung, by the clock that all processes share."""
+    """Say when the bell of queue `q` has rung, or a line was read, by the clock that all processes
+    share."""
     doorbell = SqliteDoorbell(Place(path), sockets=sockets == "sockets")
     with doorbell.listen([work("q")]) as bell:
         say("ready")
         for line in sys.stdin:
-            say(f"{time.monotonic() if bell.wait(10) else 0} {line.strip()}")
+            if line == "ping\n":
+                say(time.monotonic())
+            else:
+                say("waiting")
+                say(time.monotonic() if bell.wait(10) else 0)
     doorbell.close()
+
+
+def idle(path, sockets):
+    """Say how much of a core it takes to wait for a bell that does not ring."""
+    doorbell = SqliteDoorbell(Place(path), sockets=sockets == "sockets")
+    with doorbell.listen([work("q")]) as bell:
+        while bell.wait(0.3):  # whatever was committed before
+            pass
+        began, used = time.monotonic(), time.process_time()
+        bell.wait(1)
+        say((time.process_time() - used) / (time.monotonic() - began))
+    doorbell.close()
+
+
+def read(path):
+    """Keep a snapshot open, as other tools do."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM jobs").fetchone()
+    say("reading")
+    sys.stdin.readline()
 
 
 def enqueue(path, prefix):
@@ -91,6 +118,12 @@ if __name__ == "__main__":
     from pathlib import Path
 
     verb, place, *more = sys.argv[1:]
-    {"listen": listen, "enqueue": enqueue, "churn": churn, "orphan": orphan}[verb](
-        Path(place), *more
-    )
+    verbs = {
+        "listen": listen,
+        "idle": idle,
+        "read": read,
+        "enqueue": enqueue,
+        "churn": churn,
+        "orphan": orphan,
+    }
+    verbs[verb](Path(place), *more)

@@ -3,6 +3,7 @@
 import pytest
 
 from oxmill.drivers.sqlite.driver import open_sqlite
+from oxmill.drivers.sqlite.statements import SEVERAL
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settlement import Outcome, Settle, Settlement
@@ -50,10 +51,10 @@ def test_one_enqueue_is_a_handful_of_statements_in_one_transaction(counted):
     assert counted.cost(lambda: counted.enqueue(1)) == (6, 1)
 
 
-def test_a_batch_costs_one_statement_per_job_and_no_more(counted):
-    statements, commits = counted.cost(lambda: counted.enqueue(1_000))
+def test_a_batch_costs_one_statement_for_several_jobs_and_no_more(counted):
+    statements, commits = counted.cost(lambda: counted.enqueue(64 * SEVERAL))
 
-    assert statements <= 1_000 + 5
+    assert statements <= 64 + 5
     assert commits == 1
 
 

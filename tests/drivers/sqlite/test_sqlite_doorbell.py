@@ -1,6 +1,5 @@
 """Listeners of other processes are woken within milliseconds, at hardly any cost while idle."""
 
-import os
 import statistics
 import time
 
@@ -24,38 +23,37 @@ def elsewhere(path):
     driver.close()
 
 
-@pytest.mark.parametrize(("how", "bound"), [("sockets", 0.05), ("polling", 0.5)])
+@pytest.mark.parametrize(("how", "bound"), [("sockets", 0.005), ("polling", 0.25)])
 def test_another_process_is_woken_soon(store, how, bound):
+    """From before an enqueue until the other process goes on: 5 ms in the middle, over what it costs
+    to wake that process at all on this machine now. A bell wakes its listener and then who waits, so
+    that is taken twice; each pair of figures is of one moment."""
     store.enqueue("first")
-    delays = []
+    pings, delays = [], []
     with child("listen", store.path, how) as listener:
         assert listener.stdout.readline() == "ready\n"
-        for number in range(20):
-            listener.stdin.write(f"{number}\n")
-            time.sleep(0.03)  # let the bell go back to its wait
-            store.enqueue(f"job-{number}")
-            before = time.monotonic()
-            rung, which = listener.stdout.readline().split()
-            assert (float(rung) > 0, which) == (True, str(number))
-            delays.append(max(0.0, float(rung) - before))
+        while len(delays) < 30:
+            sent = time.monotonic()
+            listener.stdin.write("ping\n")
+            pings.append(float(listener.stdout.readline()) - sent)
+            listener.stdin.write("wait\n")
+            assert listener.stdout.readline() == "waiting\n"
+            sent = time.monotonic()
+            store.enqueue(f"job-{len(pings)}")
+            rung = float(listener.stdout.readline())
+            assert rung > 0
+            if rung > sent:  # else a second look has rung for the job before: a hint, not this one
+                delays.append(rung - sent)
 
-    assert statistics.median(delays) < bound
+    assert statistics.median(delays) < bound + 2 * statistics.median(pings)
 
 
-@pytest.mark.parametrize("how", ["sockets", "polling"])
-def test_waiting_costs_next_to_nothing(store, how):
+def test_waiting_costs_next_to_nothing(store):
     store.enqueue("first")
-    doorbell = SqliteDoorbell(Place(store.path), sockets=how == "sockets")
-    with doorbell.listen([work("q")]) as bell:
-        while bell.wait(0.3):  # whatever was committed before
-            pass
-        before = os.times()
-        bell.wait(3)
-        after = os.times()
-    doorbell.close()
+    with child("idle", store.path, "sockets") as one, child("idle", store.path, "polling") as other:
+        shares = [float(each.stdout.readline()) for each in (one, other)]
 
-    used = (after.user + after.system) - (before.user + before.system)
-    assert used / 3 < 0.05
+    assert max(shares) < 0.01
 
 
 def test_only_those_who_want_to_hear_of_it_are_nudged(path, store, elsewhere):

@@ -9,7 +9,9 @@ from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
 from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.store.plan import together
 from oxmill.store.roles.installing import Migrate
+from oxmill.testing.operations import plan_for
 
 FEW, MANY = 1_000, 100_000
 EVERY = 10
@@ -72,10 +74,7 @@ class Gated:
         return self.driver.run(self.driver.claiming.claim(request)).jobs
 
     def settle(self, jobs):
-        items = tuple(
-            Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE) for job in jobs
-        )
-        return self.driver.run(self.driver.settling.settle(Settle(items=items)))
+        return self.driver.run(self.driver.settling.settle(ended(jobs)))
 
     def cost(self, act):
         """What SQLite does for it, in instructions of its machine."""
@@ -98,6 +97,14 @@ def stores(tmp_path):
     yield (few, FEW), (many, MANY)
     few.driver.close()
     many.driver.close()
+
+
+def ended(jobs):
+    return Settle(
+        items=tuple(
+            Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE) for job in jobs
+        )
+    )
 
 
 def fresh(n):
@@ -189,6 +196,26 @@ def test_the_number_of_statements_does_not_grow_with_the_jobs_granted(stores):
         counts.append(_kinds(names))
 
     assert counts[0] == counts[1]
+
+
+def test_a_usual_turn_through_gates_is_a_handful_of_statements(stores):
+    """The same number, however many groups give jobs: lanes, jobs and limits are written as sets."""
+    store, count = stores[0]
+    store.configure(concurrency=1_000, rate="1000000/s")
+    store.fill(count)
+    leases = store.claim(100)
+    store.claim(1)  # the counter of places is known from here on
+    store.nonce += 1
+    request = Claim(queues=("q",), limit=100, lease=60_000_000, worker="w", nonce=store.nonce)
+    statements = []
+    store.connection.set_trace_callback(statements.append)
+    settled, claimed = store.driver.run(
+        together(plan_for(store.driver, ended(leases)), plan_for(store.driver, request))
+    )
+    store.connection.set_trace_callback(None)
+
+    assert len(settled) == len(claimed.jobs) == 100
+    assert len(statements) <= 14, statements
 
 
 def _kinds(statements):

@@ -8,11 +8,14 @@ import pytest
 from sqlite_stage import Store
 
 from oxmill.drivers.sqlite import checkpoint, shrinking
-from oxmill.drivers.sqlite.connection import Place
+from oxmill.drivers.sqlite.connection import LONGEST_LOG, Place
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.transport import SqliteTransport
 from oxmill.model.info import Prune
 from oxmill.model.query import Filter, Purge
+from oxmill.queue.client import Client
+from oxmill.queue.ids import IdSource
+from oxmill.queue.looking import Looking
 
 KIB = 1024
 
@@ -96,12 +99,17 @@ def test_a_long_reader_is_named_and_the_log_shrinks_after_it(small, caplog):
 
 def test_our_own_reads_do_not_hold_the_log(small):
     numbers = count()
+    fill(small, 64, numbers)
+    client = Client(lambda: small.driver, IdSource())
+    jobs = Looking(client).jobs()
+    next(jobs)  # a search that is read slowly
     for _ in range(6):
         fill(small, 256, numbers)
         small.get("job-0")
         small.counts()
 
     assert log_size(small) < 640 * KIB
+    assert next(jobs)
 
 
 def test_a_checkpoint_waits_for_its_turn_among_all_writers(small, monkeypatch):
@@ -122,17 +130,43 @@ def test_a_checkpoint_waits_for_its_turn_among_all_writers(small, monkeypatch):
     assert not any(seen)
 
 
-def test_newer_versions_checkpoint_by_themselves(path):
-    place = Place(path, "volatile", version=(3, 51, 3))
+@pytest.fixture
+def newer(path):
+    """A store on a SQLite that looks after its log by itself."""
     driver = open_sqlite(path, mode="volatile")
+    place = Place(path, "volatile", version=(3, 51, 3))
     object.__setattr__(driver, "transport", SqliteTransport(place, lambda: 1))
-    store = Store(driver, path)
-    store.enqueue("a")
-
-    connection = store.writer.committer.session.connection
-    assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
-    assert not store.writer.committer.checkpointer.due()
+    yield Store(driver, path)
     driver.close()
+
+
+def test_newer_versions_checkpoint_by_themselves(newer):
+    newer.enqueue("a")
+
+    connection = newer.writer.committer.session.connection
+    assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
+    assert not newer.writer.committer.checkpointer.due()
+
+
+def test_newer_versions_cut_the_log_after_a_long_reader(newer):
+    def fill(number):
+        ids = (f"job-{number}-{each}" for each in range(6))
+        newer.enqueue(*ids, payload=b"x" * 1_000 * KIB)
+
+    newer.enqueue("a")
+    reader = sqlite3.connect(newer.path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM jobs").fetchone()
+    for number in range(4):
+        fill(number)
+    pinned = log_size(newer)
+    reader.execute("COMMIT")
+    reader.close()
+    fill("after")
+    newer.enqueue("b")
+
+    assert pinned > LONGEST_LOG
+    assert log_size(newer) <= LONGEST_LOG
 
 
 def test_closing_leaves_one_whole_file(store):

@@ -7,11 +7,13 @@ from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
+from sqlite_stage import child
 
-from oxmill.drivers.sqlite import doctor, filesystem
+from oxmill.drivers.sqlite import doctor, filesystem, snapshots
 from oxmill.drivers.sqlite.connection import Place, connect, refuse_old
 from oxmill.drivers.sqlite.driver import open_sqlite
 from oxmill.drivers.sqlite.filesystem import filesystem_of, is_remote
+from oxmill.drivers.sqlite.snapshots import holders, readers
 from oxmill.errors import StoreError, StoreRefused
 from oxmill.model.info import Level
 from oxmill.model.query import Find
@@ -242,6 +244,43 @@ def test_the_doctor_names_a_full_disk(path, monkeypatch):
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=2**20))
 
     assert findings(Place(path))["disk_space"].found == "1 MiB free"
+
+
+def test_the_doctor_names_a_long_log_and_who_reads(store, monkeypatch):
+    monkeypatch.setattr(doctor, "_LONG_LOG", 0)
+    store.enqueue("a")
+    with child("read", store.path) as reader:
+        assert reader.stdout.readline() == "reading\n"
+        found = findings(Place(store.path))["log_size"]
+    quiet = findings(Place(store.path))["log_size"]
+
+    assert found.level is Level.WARN
+    assert f"read by python ({reader.pid})" in found.found.replace("python3", "python")
+    assert "read by" not in quiet.found
+
+
+LOCKS = """
+1: POSIX  ADVISORY  READ 4711 fe:01:131 124 124
+2: POSIX  ADVISORY  READ 4711 fe:01:131 128 128
+3: POSIX  ADVISORY  READ 4712 fe:01:999 124 124
+4: POSIX  ADVISORY  READ 0 fe:01:131 125 125
+4: -> POSIX  ADVISORY  WRITE 4713 fe:01:131 125 125
+5: POSIX  ADVISORY  WRITE 4714 fe:01:131 120 120
+6: OFDLCK ADVISORY  READ -1 fe:01:131 0 EOF
+7: FLOCK  ADVISORY  WRITE 4715 fe:01:131 0 EOF
+8: POSIX  ADVISORY  WRITE 4716 fe:01:131 0 EOF
+"""
+
+
+def test_who_holds_a_snapshot_is_in_the_table_of_locks():
+    assert list(holders(LOCKS, 131)) == [4711]
+
+
+def test_where_nothing_is_told_nobody_reads(tmp_path, monkeypatch):
+    assert readers(tmp_path / "missing-shm") == []
+    monkeypatch.setattr(snapshots, "_LOCKS", tmp_path / "no-table")
+    (tmp_path / "x-shm").touch()
+    assert readers(tmp_path / "x-shm") == []
 
 
 def test_the_doctor_names_weak_durability(store):

@@ -79,6 +79,7 @@ EVERYTHING = {
     "lanes": '[["g", 0, -1]]',
     "groups": '["g"]',
     "targets": '[["task", "t"]]',
+    "rows": '[["g", "q", 0]]',
 }
 
 STATEMENTS = {
@@ -122,6 +123,12 @@ STATEMENTS = {
     "free_lanes": (),
     "open_lanes": ("lanes_parked",),
     "open_groups": (),
+    "gates_of": ("lanes_open", "lanes_parked", "asides_open", "jobs_aside", "jobs_lease"),
+    "lanes_and_heads": ("lanes_open", "jobs_lane", "jobs_claim", "jobs_running"),
+    "change_flow": ("sqlite_autoindex_flows_1",),
+    "end_flow": ("sqlite_autoindex_flows_1",),
+    "turn_lanes": (),
+    "park_lanes": (),
     "gates_ahead": ("lanes_open", "lanes_parked", "asides_open", "jobs_aside"),
     "running_of_groups": ("jobs_running",),
     "running_of_queues": ("jobs_lease",),
@@ -132,6 +139,7 @@ STATEMENTS = {
     "meters_by_key": (),
     "spend_meters": (),
     "shut_gates": (),
+    "reopen_gates": (),
     "prune_meters": ("meters_idle",),
     "rules_on": (),
     "rules_scoped": ("rules_scoped",),

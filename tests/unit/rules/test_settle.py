@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import LeasedJob, Reason
-from oxmill.model.outcome import Cancel, RateLimited, Retry, Snooze
+from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Snooze
 from oxmill.model.rule import Scope
 from oxmill.model.settlement import Outcome, Settlement
 from oxmill.model.token import Token
@@ -117,6 +117,26 @@ def test_cancel_ends_with_its_reason():
     settlement = after(Cancel("no longer needed"))
 
     assert (settlement.outcome, settlement.reason) == (Outcome.CANCEL, "no longer needed")
+
+
+def test_fail_is_failed_for_good_with_its_reason():
+    settlement = after(raise_and_catch(Fail("no such order")))
+
+    assert (settlement.outcome, settlement.reason) == (Outcome.FAIL, Reason.REFUSED)
+    assert (settlement.error.type, settlement.error.message) == ("Fail", "no such order")
+
+
+@pytest.mark.parametrize(
+    ("reason", "type_", "message"),
+    [("no such order", "Fail", "no such order"), ("", "KeyError", "'upstream'")],
+)
+def test_a_fail_with_a_cause_keeps_it(reason, type_, message):
+    fail = Fail(reason)
+    fail.__cause__ = raise_and_catch(KeyError("upstream"))
+    error = after(raise_and_catch(fail)).error
+
+    assert (error.type, error.message) == (type_, message)
+    assert "KeyError: 'upstream'" in error.traceback
 
 
 def test_an_unknown_task_is_put_off_longer_each_time_up_to_five_minutes():

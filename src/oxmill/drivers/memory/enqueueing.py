@@ -125,21 +125,27 @@ class _Intake:
         assert job.unique is not None  # noqa: S101 - only keyed jobs replace others
         self._remember_key(job.unique.key)
         self._remember_lane(job)
+        place = record.queue, record.group
+        closed_until = world.closings.get(place, 0)
 
         def restore() -> None:
+            if closed_until:
+                world.closings[place] = closed_until
+
             def back(each: Record) -> None:
                 for name in Record.__slots__:
                     setattr(each, name, getattr(before, name))
 
             world.rewrite(record, back)
 
+        world.reopen(record)
         world.rewrite(record, lambda each: each.take_content(job, now))
         self._way_back.append(restore)
         if record.state is State.HELD:
             return
         stays = record.state is State.WAITING and before.queue == record.queue
         if record.due_at > now or not stays:
-            world.line_up(record, Change.POSTPONE, record.due_at, now)
+            world.line_up_anew(record, Change.POSTPONE, record.due_at, now)
         world.stand_in_lane(record)
 
     def _remember_lane(self, job: NewJob) -> None:

@@ -210,9 +210,11 @@ def _spend_one(world: World, meter: MeterKey, written: str | None, now: Micros) 
         world.meters[meter] = rate(written).spend(world.meters.get(meter, 0), now, 1)
 
 
-def close(world: World, queue: str, group: str | None, until: Micros) -> None:
-    """Keep a queue, or a group in it, closed until then, and longer if it was to be."""
-    world.closings[queue, group] = max(world.closings.get((queue, group), 0), until)
+def close(world: World, queue: str, group: str | None, until: Micros, now: Micros) -> None:
+    """Keep a queue, or a group in it, closed until then, and longer if it was to be: a moment longer
+    than any of those who asked, so that none of them alone can open it by leaving."""
+    before = world.closings.get((queue, group), 0)
+    world.closings[queue, group] = max(before, until) + 1 if before > now else until
 
 
 # --- looks --------------------------------------------------------------------------------------
@@ -225,6 +227,9 @@ def gate_info(world: World, queue: str, group: str | None, now: Micros) -> GateI
     written = settings.rate if group is None else settings.group_rate
     metered = written is not None or world.in_force(throttle_on(queue, group), now) is not None
     known = moments(timed)
+    throttle = rule_gate(world, throttle_on(queue, group), now)
+    pace = None if written is None else _metered(world, (queue, group), written, now)
+    closed_until = world.closings.get((queue, group), 0)
     waiting = sum(
         record.state is State.WAITING and record.queue == queue and record.group == group
         for record in world.jobs.values()
@@ -234,13 +239,18 @@ def gate_info(world: World, queue: str, group: str | None, now: Micros) -> GateI
         running=running(world, queue, group),
         room=min(gate.room for gate in timed) if metered else None,
         opens_at=known[0] if known else None,
+        paced_until=None if pace is None else pace.opens_at,
+        throttled_until=None if throttle is None else throttle.opens_at,
+        closed_until=closed_until if closed_until > now else None,
         waiting=None if group is None else waiting,
     )
 
 
-def scoped_rules(world: World, now: Micros) -> list[Rule]:
-    """Rules in force on tasks, groups and fields, by scope, target and kind."""
+def scoped_rules(world: World, targets: tuple[tuple[Scope, str], ...], now: Micros) -> list[Rule]:
+    """Rules in force on these tasks, groups and fields, or on any; by scope, target and kind."""
     found = [rule for rule in world.rules_in_force(now) if rule.scope is not Scope.QUEUE]
+    if targets:
+        found = [rule for rule in found if (rule.scope, rule.target) in targets]
     return sorted(found, key=lambda rule: (rule.scope, rule.target, rule.kind))[:1_000]
 
 

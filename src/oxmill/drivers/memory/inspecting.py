@@ -11,10 +11,12 @@ from oxmill.drivers.memory.transport import Call
 from oxmill.drivers.memory.world import World, rank
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
+    MANY,
     Event,
     EventsAfter,
     ListQueues,
     ListWorkers,
+    Place,
     QueueInfo,
     Queues,
     Workers,
@@ -103,13 +105,24 @@ def _queues(world: World, request: ListQueues) -> Queues:
         *world.settings,
         *(rule.target for rule in world.rules.values() if rule.scope is Scope.QUEUE),
     }
-    scoped = scoped_rules(world, now) if request.groups else []
+    scoped = scoped_rules(world, request.targets, now) if request.groups else []
     return Queues(
         items=tuple(_queue(world, name, request.groups, now) for name in sorted(names)),
         now=now,
         rules=tuple(scoped),
         opens=tuple(opening(world, rule, now) for rule in scoped),
+        place=None if request.place_of is None else _place(world, request.place_of),
     )
+
+
+def _place(world: World, job_id: str) -> Place | None:
+    record = world.jobs.get(job_id)
+    if record is None or record.state is not State.WAITING or record.aside is not None:
+        return None
+    in_line = (world.jobs[each] for _, _, each in world.lines[record.queue])
+    line = [each.id for each in in_line if each.group == record.group]
+    ahead = line.index(job_id)
+    return Place(first=line[0], ahead=ahead if ahead <= MANY else None)
 
 
 def _queue(world: World, name: str, groups: tuple[str, ...], now: int) -> QueueInfo:

@@ -117,7 +117,7 @@ def _apply(world: World, record: Record, item: Settlement) -> tuple[str, ...]:
         record.failures += 1
     if item.outcome is Outcome.RELEASE and item.closes is not None:
         group = None if item.closes is Scope.QUEUE else record.group
-        close(world, record.queue, group, now + item.delay)
+        close(world, record.queue, group, now + item.delay, now)
     freed = record.queue if frees(world, record) else None
     goes_on = item.flow is not None and item.flow.resume is not None
     if item.flow is not None and not (goes_on and record.cancel_requested):
@@ -153,9 +153,11 @@ def _move_on(world: World, record: Record, item: Settlement, *, goes_on: bool) -
 
 
 def _again(world: World, record: Record, change: Change, at: Micros, now: Micros) -> None:
-    """Another try then. In an ordered group the job keeps its place, and the others wait too."""
+    """Another try then. In an ordered group the job keeps its place, and the others wait too: until
+    then, or until it leaves."""
     if is_ordered(world, record):
-        close(world, record.queue, record.group, at)
+        close(world, record.queue, record.group, at, now)
         world.move(record, change, State.WAITING)
+        record.due_at = at
     else:
         world.line_up(record, change, at, now)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 import msgspec
 
-from oxmill.drivers.memory.gates import opened_by
+from oxmill.drivers.memory.gates import opened_by, settings_of
 from oxmill.drivers.memory.matching import matching
 from oxmill.drivers.memory.record import Record
 from oxmill.drivers.memory.redriving import start_afresh
@@ -18,7 +18,7 @@ from oxmill.drivers.memory.world import World
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, RuleKind, RulesPut
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.state import IDLE, Change, State
 from oxmill.store.admission import check_edit, check_rules, check_settings
 from oxmill.store.capabilities import Capability
@@ -44,19 +44,20 @@ class MemorySteering:
     def _put_rules(self, request: PutRules) -> Steps[RulesPut]:
         return (yield from ask(Call(lambda: _put_rules(self._world, request))))
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings) -> Plan[QueueSettings]:
         """Holds for every settlement and claim that starts later."""
         check_settings(request, self._world.bounds, self._able)
         return self._put_settings(request)
 
     @plan("put_settings")
-    def _put_settings(self, request: PutSettings) -> Steps[None]:
-        def act() -> None:
-            settings = request.settings
+    def _put_settings(self, request: PutSettings) -> Steps[QueueSettings]:
+        def act() -> QueueSettings:
+            settings = request.onto(settings_of(self._world, request.queue))
             self._world.settings[request.queue] = settings
             self._world.tell(
                 "settings", request.queue, author=request.author, detail=settings.summary
             )
+            return settings
 
         return (yield from ask(Call(act)))
 
@@ -136,6 +137,7 @@ def _cancel(world: World, request: Cancel) -> Steered:
             record.reason = reason
             asked.append(record.id)
         else:
+            gained += _opening(record, world.clock())
             gained.append(world.end(record, Change.CANCEL, State.CANCELLED, reason))
             ended.append(record.id)
     _tell(world, "cancel", request.author, len(found))
@@ -194,29 +196,43 @@ def _edit(world: World, request: Edit) -> Steered:
     found, more = _candidates(
         world, request.filter, request.limit, lambda record: record.state in IDLE
     )
+    opened: list[str] = []
     for record in found:
+        if request.queue is not None or request.due_in is not None:
+            opened += _opening(record, now)
         _edit_one(world, record, request, now)
     _tell(world, "edit", request.author, len(found))
-    queues = tuple(dict.fromkeys(r.queue for r in found if r.state is State.WAITING))
-    return Steered(ids=tuple(record.id for record in found), more=more, queues=queues)
+    opened += [record.queue for record in found if record.state is State.WAITING]
+    return Steered(ids=tuple(record.id for record in found), more=more, queues=_named(opened))
+
+
+def _opening(record: Record, now: int) -> list[str]:
+    """The queue in which others of an ordered group may start once this job need not be tried again
+    before them."""
+    later = record.state is State.WAITING and record.group is not None and record.due_at > now
+    return [record.queue] if later else []
 
 
 def _edit_one(world: World, record: Record, request: Edit, now: int) -> None:
     moved = request.queue is not None and request.queue != record.queue
+    due_at = record.due_at if request.due_in is None else now + request.due_in
+    if moved or request.due_in is not None:
+        world.reopen(record)
 
     def change(each: Record) -> None:
         each.priority = each.priority if request.priority is None else request.priority
         each.queue = each.queue if request.queue is None else request.queue
 
     world.rewrite(record, change)
-    due_at = record.due_at if request.due_in is None else now + request.due_in
+    waiting = record.state is State.WAITING
     if record.state is State.HELD:
         record.due_at = due_at
-    elif record.state is State.WAITING and due_at <= now:
+    elif waiting and due_at <= now:
+        record.due_at = min(record.due_at, due_at)
         if moved:
-            world.line_up(record, Change.POSTPONE, record.due_at, now)
-    elif request.due_in is not None:
-        world.line_up(record, Change.POSTPONE, due_at, now)
+            world.line_up_anew(record, Change.POSTPONE, record.due_at, now)
+    elif request.due_in is not None or (waiting and moved):
+        world.line_up_anew(record, Change.POSTPONE, due_at, now)
     world.stand_in_lane(record)
 
 
@@ -228,6 +244,7 @@ def _purge(world: World, request: Purge) -> Steered:
     gained: list[str | None] = []
     world.book.forget_news()
     for record in found:
+        gained += _opening(record, now)
         if record.flow is None:
             world.remove(record)
         else:
@@ -240,5 +257,5 @@ def _purge(world: World, request: Purge) -> Steered:
     return Steered(ids=ids, more=more, queues=_named(gained), news=world.book.take_news())
 
 
-def _named(gained: list[str | None]) -> tuple[str, ...]:
+def _named(gained: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(queue for queue in gained if queue is not None))

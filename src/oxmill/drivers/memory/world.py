@@ -124,6 +124,10 @@ class World:
 
     def move(self, record: Record, change: Change, state: State) -> None:
         """The only place where a state changes: keeps lines and counts in step with it."""
+        self.reopen(record)
+        self._change(record, change, state)
+
+    def _change(self, record: Record, change: Change, state: State) -> None:
         if not allowed(change, record.state, state):
             raise AssertionError(f"{change} may not lead from {record.state} to {state}")
         self._leave(record)
@@ -134,6 +138,11 @@ class World:
 
     def line_up(self, record: Record, change: Change, due_at: Micros, now: Micros) -> None:
         """To the end of the line, or among the scheduled if it is not due yet."""
+        self.reopen(record)
+        self.line_up_anew(record, change, due_at, now)
+
+    def line_up_anew(self, record: Record, change: Change, due_at: Micros, now: Micros) -> None:
+        """The same for a job that has other content already: what it was to others is over."""
 
         def postpone(each: Record) -> None:
             each.due_at = due_at
@@ -141,7 +150,7 @@ class World:
                 each.place = self.draw()
 
         self.rewrite(record, postpone)
-        self.move(record, change, State.SCHEDULED if due_at > now else State.WAITING)
+        self._change(record, change, State.SCHEDULED if due_at > now else State.WAITING)
 
     def rewrite(self, record: Record, change: Callable[[Record], None]) -> None:
         """Change what a job is ranked by, without losing it from its line. A job that was set
@@ -151,6 +160,13 @@ class World:
         record.aside = None
         change(record)
         self._join(record)
+
+    def reopen(self, record: Record) -> None:
+        """A job that was to be tried again later goes, or is due now: unless others have closed its
+        ordered group too, that need not wait any longer."""
+        place, later = (record.queue, record.group), record.due_at > self.clock()
+        if record.state is State.WAITING and later and self.closings.get(place) == record.due_at:
+            del self.closings[place]
 
     def stand_in_lane(self, record: Record) -> None:
         """A job that waits in line has its lane."""
@@ -181,6 +197,7 @@ class World:
 
     def remove(self, record: Record) -> None:
         """Let a job out of the world, with its history."""
+        self.reopen(record)
         self._leave(record)
         del self.jobs[record.id]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from oxmill.drivers.mysql.counts import changed
@@ -42,7 +43,8 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
         shape = rows_of("insert_job")
         assert shape is not None  # noqa: S101 - it is an INSERT
         rows, found = self._rows()
-        texts = [*many("add_changes", changed(counts)), *joined(shape, rows)]
+        counted = [(queue, state, n) for (queue, state), (n, _) in counts.items()]
+        texts = [*_counting(tuple(counted)), *joined(shape, rows)]
         if found:
             fields = rows_of("add_fields")
             assert fields is not None  # noqa: S101 - it is an INSERT
@@ -69,17 +71,14 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
 
     def _rows(self) -> tuple[list[bytes], list[bytes]]:
         """The rows of the jobs, and those by which they are found."""
-        alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
         rows: list[bytes] = []
         found: list[bytes] = []
         for number, (job, state) in enumerate(zip(self._jobs, self._states, strict=True)):
-            key = _key(job, state)
-            text = alike.get(key)
-            if text is None:
-                text = alike[key] = _alike(key)
+            before, after = _alike(_key(job, state))
             extras = extras_of(job)
-            values = (literal(job.id), *text, literal(extras), literal(job.payload))
-            rows.append(_row(number, *values))
+            rows.append(
+                _row(number, literal(job.id), before, after, literal(extras), literal(job.payload))
+            )
             if extras is not None:
                 found += [
                     b"(%b, %b, %b)" % (literal(name), literal(stored(value)), _seq(number))
@@ -95,6 +94,12 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
                 for job, state in zip(self._jobs, self._states, strict=True)
             ]
         )
+
+
+@lru_cache(maxsize=256)
+def _counting(counted: tuple[tuple[str, str, int], ...]) -> tuple[bytes, ...]:
+    """The statements that count so many new jobs of these queues and states."""
+    return tuple(many("add_changes", changed({(q, state): (n, 0) for q, state, n in counted})))
 
 
 def _seq(number: int) -> bytes:
@@ -118,7 +123,7 @@ def _row(number: int, *values: bytes) -> bytes:
 
 
 def _key(job: NewJob, state: State) -> tuple[Any, ...]:
-    """What jobs of a batch often have in common."""
+    """What jobs often have in common."""
     return (
         job.queue,
         job.task,
@@ -134,6 +139,7 @@ def _key(job: NewJob, state: State) -> tuple[Any, ...]:
     )
 
 
+@lru_cache(maxsize=512)
 def _alike(key: tuple[Any, ...]) -> tuple[bytes, bytes]:
     """The columns before and after the unique key."""
     queue, task, state, priority, delay, run_at, expires_in, *counts, keep, group = key

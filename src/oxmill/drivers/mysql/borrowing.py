@@ -12,6 +12,7 @@ from oxmill.drivers.mysql.caller_session import UNDO, CallerSession
 from oxmill.drivers.mysql.faults import Taken, code_of, is_conflict, translated
 from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.sql.script import perform_awaiting, perform_blocking
 from oxmill.drivers.sql.steps import Overtaken, Rows, Statement
 from oxmill.errors import (
     NoTransaction,
@@ -70,18 +71,8 @@ class MysqlBorrowing:
         if self._identity is None:
             self._identity = self._transport.run(_IDENTITY)
         script = self._script(plan, sure=_sure(connection))
-        send = CallerCursor(connection, library).send
         try:
-            text = next(script)
-            while True:
-                try:
-                    result = send(text)
-                except Exception as error:  # noqa: BLE001 - the script decides
-                    text = script.throw(error)
-                else:
-                    text = script.send(result)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return perform_blocking(script, CallerCursor(connection, library).send)
         except Exception as error:
             raise self._told(error) from error
 
@@ -95,18 +86,8 @@ class MysqlBorrowing:
         if self._identity is None:
             self._identity = await self._transport.arun(_IDENTITY)
         script = self._script(plan, sure=_sure(connection))
-        send = AsyncCallerCursor(connection, library).send
         try:
-            text = next(script)
-            while True:
-                try:
-                    result = await send(text)
-                except Exception as error:  # noqa: BLE001 - the script decides
-                    text = script.throw(error)
-                else:
-                    text = script.send(result)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return await perform_awaiting(script, AsyncCallerCursor(connection, library).send)
         except Exception as error:
             raise self._told(error) from error
 

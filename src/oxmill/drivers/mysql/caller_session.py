@@ -8,12 +8,13 @@ what was there when the transaction began.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from oxmill.drivers.mysql.session import Frame, Session
+from oxmill.drivers.mysql.shortcut import Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.mysql.talk import Talk
 from oxmill.drivers.sql.rows import json_text
@@ -51,6 +52,16 @@ class CallerSession(Session):
             return (yield from super()._perform(plan))
         steps: Steps[T] = start.steps()
         return (yield from self._follow(steps))
+
+    def _cut_short(self, steps: Sequence[Shortcut[Any]]) -> Talk[list[Any]]:
+        """What only reads ahead would lock by joins."""
+        if any(step.goes_on for step in steps):
+            return [None for _ in steps]
+        return (yield from super()._cut_short(steps))
+
+    def _call_control(self) -> None:
+        """Everybody else who asks something of workers would wait for the caller's commit. They learn
+        it with their next renewal."""
 
     def _statement(self, step: Statement) -> Talk[Rows]:
         match step.name:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
 
+from oxmill.drivers.mysql.knocking import Knocking, Manner
 from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
@@ -29,7 +30,7 @@ class MysqlClaiming(SqlClaiming):
 
     def __init__(self, bounds: Bounds) -> None:
         super().__init__(bounds)
-        self._gated: set[str] = set()
+        self._gated: dict[str, Manner] = {}
         """Queues that were gated when they were last looked at: there the shortcut is not tried."""
 
     def claim(self, request: Claim) -> Plan[Claimed]:
@@ -37,15 +38,21 @@ class MysqlClaiming(SqlClaiming):
         plan = super().claim(request)
         if not 0 < len(set(request.queues)) <= _MANY:
             return plan
-        gated = not self._gated.isdisjoint(request.queues)
-        way: Shortcut[Any] = Knocking() if gated else Taking(request)
-        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, way))
+        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, self._way(request)))
+
+    def _way(self, request: Claim) -> Shortcut[Any]:
+        queues = list(dict.fromkeys(request.queues))
+        known = [manner for queue in queues if (manner := self._gated.get(queue)) is not None]
+        return Knocking(queues, request.limit, known[0]) if known else Taking(request)
 
     def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
         known = [queue for queue in queues if queue in self._gated]
         horizons = yield from self._known(queues, known, now)
-        self._gated.difference_update([each.queue for each in horizons if not each.gated])
-        self._gated.update([each.queue for each in horizons if each.gated])
+        for each in horizons:
+            if each.gated:
+                self._gated.setdefault(each.queue, Manner())
+            else:
+                self._gated.pop(each.queue, None)
         return horizons
 
     def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[list[Horizon]]:
@@ -100,21 +107,6 @@ class Granted(NamedTuple):
             until=self.now + self.request.lease,
             next_due=self.next_due,
         )
-
-
-class Knocking(Shortcut[Any]):
-    """No shortcut: what stands before a claim behind gates goes the long way with it."""
-
-    __slots__ = ()
-
-    goes_on = True
-
-    def statements(self) -> list[bytes]:
-        """Tell the moment."""
-        return [statement("moment", {})]
-
-    def answer(self, results: Sequence[Result]) -> None:
-        """Nothing was done."""
 
 
 class Taking(Shortcut[Any]):

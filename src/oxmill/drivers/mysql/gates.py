@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from oxmill.drivers.mysql.knocking import DEEP, NEWS_AT_ONCE, Seen
 from oxmill.drivers.mysql.literals import Sql, literal
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Talk
@@ -19,10 +20,6 @@ from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import Enter, Guard, Rows
 from oxmill.model.bounds import MAX_PRIORITY
 
-_AT_ONCE: Final = 2_000
-"""News that are taken in by one look."""
-_DEEP: Final = 8
-"""Heads of many lanes are read at once up to this depth; each level reads from the first again."""
 Wanted = tuple[str, int, int]
 """Group and priority of a lane, and the place to go on after."""
 _HEADS: Final = {"lane_heads": "lane_head", "plain_heads": "plain_head"}
@@ -31,9 +28,17 @@ _HEADS: Final = {"lane_heads": "lane_head", "plain_heads": "plain_head"}
 class GateTalk:
     """What a session says about gates."""
 
-    def __init__(self, add: Callable[..., None], send: Callable[[], Talk[list[Any]]]) -> None:
+    def __init__(
+        self,
+        add: Callable[..., None],
+        send: Callable[[], Talk[list[Any]]],
+        changed: Callable[[], None],
+    ) -> None:
         self._add = add
         self._send = send
+        self._changed = changed
+        """To be called when lanes are no longer as they were read ahead."""
+        self._seen: Seen | None = None
         self._held: set[str] = set()
         self._up_to_date: set[str] = set()
         """Queues of which all news were taken in."""
@@ -48,23 +53,33 @@ class GateTalk:
         return
         yield
 
+    def knocked(self, seen: Seen) -> None:
+        """The gates of a queue are locked, and its news were read."""
+        self._held.add(seen.queue)
+        self._seen = seen
+
     def enter(self, step: Enter) -> Talk[None]:
         """Lock the gates of some queues, and take in the news of their lanes."""
         self._hold(step.queues)
+        seen, self._seen = self._seen, None
+        if seen is not None and len(seen.news) < NEWS_AT_ONCE:
+            self._take_in(seen.news, closed=seen.look.parked_at is not None)
+            self._up_to_date.add(seen.queue)
         queues = [queue for queue in step.queues if queue not in self._up_to_date]
-        asked = {"queues": json_text(queues), "most": _AT_ONCE}
+        asked = {"queues": json_text(queues), "most": NEWS_AT_ONCE}
         while queues:
             # The look begins after the locks are had, in the same round trip.
             self._add(statement("news_of", asked))
             news: Rows = (yield from self._send())[-1].rows
             self._take_in(news)
-            if len(news) < _AT_ONCE:
+            if len(news) < NEWS_AT_ONCE:
                 self._up_to_date.update(queues)
                 return
 
     def told(self) -> None:
         """This transaction itself has news of lanes."""
         self._up_to_date.clear()
+        self._seen = None
 
     def _hold(self, queues: Sequence[str]) -> None:
         new = sorted(set(queues) - self._held)
@@ -73,7 +88,8 @@ class GateTalk:
             self._add(statement("guard_rules", {}))
             self._add(*many("hold_gates", [(queue,) for queue in new]))
 
-    def _take_in(self, news: Rows) -> None:
+    def _take_in(self, news: Rows, *, closed: bool = True) -> None:
+        """Change lanes as the news say; there is none to open unless any is `closed`."""
         if not news:
             return
         freed = {(group, queue): None for _, group, queue, _, place in news if place is None}
@@ -81,7 +97,9 @@ class GateTalk:
         for _, group, queue, priority, place in news:
             if place is not None:
                 joined.setdefault((group, queue, priority), place)
-        for queue in dict.fromkeys(queue for _, queue in freed):
+        if joined or closed:
+            self._changed()
+        for queue in dict.fromkeys(queue for _, queue in freed if closed):
             groups = json_text(group for group, other in freed if other == queue)
             self._add(statement("open_freed", {"queue": queue, "groups": groups}))
         self._add(*many("make_lanes", [(*lane, place) for lane, place in joined.items()]))
@@ -97,7 +115,7 @@ class GateTalk:
     def heads(self, name: str, asked: Mapping[str, Any]) -> Talk[Rows]:
         """The next jobs of some lanes."""
         lanes: list[Wanted] = msgspec.json.decode(asked["lanes"], type=list[Wanted])
-        if name == "plain_heads" or not asked["most"] <= min(_DEEP, len(lanes)):
+        if name == "plain_heads" or not asked["most"] <= min(DEEP, len(lanes)):
             return (yield from self._one_by_one(name, lanes, asked))
         rows = yield from self._at_once(asked)
         unsure = {(group, priority) for group, priority, *_, expired in rows if expired}
@@ -143,5 +161,6 @@ class GateTalk:
             ((after, place),) = results[-1].rows
             found.append(("", queue, after, place))
         if found:
+            self._changed()
             self._add(*many("make_lanes", found))
         return []

@@ -29,7 +29,8 @@ def literal(value: Any) -> bytes:
     """One value. Text that is not text (half a surrogate pair) raises `UnicodeEncodeError`."""
     kind = type(value)
     if kind is str:
-        return b"'" + _escaped(value.encode()) + b"'"
+        text: bytes = value.encode()
+        return b"'%b'" % (_escaped(text) if b"\\" in text or b"'" in text else text)
     if value is None:
         return b"NULL"
     if kind is int:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.mysql.literals import literal
-from oxmill.errors import SchemaMismatch, StoreUnavailable
+from oxmill.drivers.sql.versions import Migration, migrations_of, refuse_newer
+from oxmill.errors import StoreUnavailable
 from oxmill.model.info import Schema
 
 _LEDGER: Final = b"""CREATE TABLE IF NOT EXISTS oxmill_migrations (
@@ -28,42 +26,9 @@ _PATIENCE: Final = 60
 _COMMENT: Final = re.compile(r"^\s*--.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One step from a version to the next. Its statements can be run again: this server commits
-    each change of the schema by itself, so a step may have stopped halfway."""
-
-    version: int
-    name: str
-    text: str
-
-    @property
-    def checksum(self) -> str:
-        """Tells whether the text is still the one that was applied."""
-        import hashlib  # noqa: PLC0415 - idle workers do without
-
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-    def statements(self) -> Iterator[bytes]:
-        """The statements one by one."""
-        for part in _COMMENT.sub("", self.text).split(";\n"):
-            if part.strip():
-                yield part.strip().rstrip(";").encode()
-
-
-@cache
 def migrations() -> tuple[Migration, ...]:
     """All migrations, oldest first."""
-    folder = files("oxmill.drivers.mysql").joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(
-        Migration(
-            int(name.partition("_")[0]),
-            name.removesuffix(".sql"),
-            folder.joinpath(name).read_text(encoding="utf-8"),
-        )
-        for name in names
-    )
+    return migrations_of("oxmill.drivers.mysql")
 
 
 def schema_of(link: Link) -> Schema:
@@ -79,11 +44,7 @@ def schema_of(link: Link) -> Schema:
 def migrate(link: Link, place: Place) -> Schema:
     """Apply what is due while no other process can. Refuse a newer schema."""
     schema = schema_of(link)
-    if schema.current > schema.newest:
-        raise SchemaMismatch(
-            f"{place.shown} has schema version {schema.current}, but this Oxmill knows only up to "
-            f"{schema.newest}; update Oxmill here, or use the version that wrote it"
-        )
+    refuse_newer(schema, place.shown)
     if not schema.pending:
         return schema
     lock = literal(f"oxmill:{place.database}"[:64])
@@ -104,8 +65,16 @@ def migrate(link: Link, place: Place) -> Schema:
     return schema_of(link)
 
 
+def _statements(text: str) -> Iterator[bytes]:
+    """The statements one by one. They can be run again: this server commits each change of the schema
+    by itself, so a step may have stopped halfway."""
+    for part in _COMMENT.sub("", text).split(";\n"):
+        if part.strip():
+            yield part.strip().rstrip(";").encode()
+
+
 def _apply(link: Link, step: Migration) -> None:
-    for statement in step.statements():
+    for statement in _statements(step.text):
         link.send([statement])
     link.send(
         [

@@ -19,8 +19,9 @@ from oxmill.drivers.mysql.counts import changed, tallies, with_any
 from oxmill.drivers.mysql.faults import Taken
 from oxmill.drivers.mysql.fields import adapted, stored_rows
 from oxmill.drivers.mysql.gates import GateTalk
+from oxmill.drivers.mysql.knocking import Seen
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
+from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
@@ -55,11 +56,14 @@ _FIRST: Final = {
 }
 """Writes that tell what they have changed: it is read, and locked, first."""
 _SEARCHES: Final = frozenset({"match", "window_field", "window_ended", "window_all"})
+_BEGINS: Final = statement("shortcut_begins", {"now": SERVER_TIME})
 _NO_SOURCE: Final[dict[str, Any]] = {
     **dict.fromkeys(("ids", "waiting", "scheduled", "running", "held", "ended"), "[]"),
     "field_name": None,
     "field_value": None,
 }
+_ASKING: Final = frozenset({"ask_to_stop", "order_workers"})
+"""Writes that workers are to learn of at once."""
 _BY_MOMENT: Final = frozenset({"due", "lapsed", "expired"})
 _MOMENT: Final = itemgetter(0, 1)
 _FIELDS: Final = frozenset({"add_fields", "drop_fields"})
@@ -97,11 +101,17 @@ class Session:
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
         self._pending: Batch = []
+        self._sure = False
+        """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
         self._events: list[tuple[Any, ...]] = []
-        self._gates = gates = GateTalk(self._add, self._send)
+        self._asks = False
+        """Whether something was asked of workers."""
+        self._ahead: Ahead | None = None
+        """What was read before it was asked for, as long as nothing is written."""
+        self._gates = gates = GateTalk(self._add, self._send, self._wrote)
         self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
-            Statement: self._statement,
+            Statement: self._told,
             Many: self._many,
             Fresh: self._fresh,
             Tallied: self._tallied,
@@ -119,6 +129,7 @@ class Session:
         answer = yield from self._perform(plan)
         self._write_counts()
         self._write_events()
+        self._call_control()
         if self._open:
             self._pending += self._frame.closing
         if self._pending:
@@ -161,8 +172,11 @@ class Session:
             self._open = True
         self._pending += texts
 
+    def _wrote(self) -> None:
+        self._ahead = None
+
     def _send(self) -> Talk[list[Result]]:
-        batch, self._pending = self._pending, []
+        batch, self._pending, self._sure = self._pending, [], False
         return (yield batch)
 
     def _ask(self, text: bytes) -> Talk[Result]:
@@ -179,8 +193,11 @@ class Session:
         if alone and self._replayed < len(self._done):
             self._replayed += 1
             return self._done[self._replayed - 1]
-        now = SERVER_TIME if self._clock is None else self._clock()
-        self._add(statement("shortcut_begins", {"now": now}))
+        self._wrote()
+        if self._clock is None:
+            self._add(_BEGINS)
+        else:
+            self._add(statement("shortcut_begins", {"now": self._clock()}))
         spans: list[slice] = []
         for step in steps:
             texts = step.statements()
@@ -193,14 +210,22 @@ class Session:
         answers = [step.answer(results[span]) for step, span in zip(steps, spans, strict=True)]
         if goes_on:
             ((self._moment,),) = results[-1].rows
+            self._look_ahead(steps[-1].ahead(results[spans[-1]]))
         if alone:
             self._done.append(answers)
             self._replayed += 1
         return answers
 
+    def _look_ahead(self, ahead: Ahead | None) -> None:
+        self._ahead = ahead
+        if isinstance(ahead, Seen):
+            self._gates.knocked(ahead)
+
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
         now = None
+        if self._sure:
+            yield from self._send()
         if any(job.run_at is not None for job in step.jobs):
             now = yield from self._now(NOW)
         within = self._open
@@ -217,6 +242,10 @@ class Session:
         return cast("tuple[Enqueued, ...]", answers)
 
     # -- steps -----------------------------------------------------------------------------------
+
+    def _told(self, step: Statement) -> Talk[Rows]:
+        known = None if self._ahead is None else self._ahead.reply(step)
+        return (yield from self._statement(step)) if known is None else known
 
     def _statement(self, step: Statement) -> Talk[Rows]:
         if step.counts:
@@ -243,6 +272,8 @@ class Session:
         if text.startswith(b"SELECT"):
             rows = (yield from self._ask(text)).rows
             return sorted(rows, key=_MOMENT) if name in _BY_MOMENT else rows
+        self._wrote()
+        self._asks = self._asks or name in _ASKING
         self._add(text)
         return rows
 
@@ -285,8 +316,13 @@ class Session:
         self._add(*many("hold_keys", [(name,) for name in names]))
 
     def _leases_ahead(self, parameters: Mapping[str, Any]) -> Talk[str]:
-        rows = (yield from self._ask(statement("leases_ahead", parameters))).rows
-        return json_text(seq for (seq,) in rows)
+        """One look per queue: with several at once the server reads all leases of each."""
+        ahead: list[int] = []
+        for queue in msgspec.json.decode(parameters["queues"]):
+            asked = dict(parameters) | {"queue": queue}
+            rows = (yield from self._ask(statement("leases_ahead", asked))).rows
+            ahead += [seq for (seq,) in rows]
+        return json_text(ahead)
 
     def _counted(self, step: Statement) -> Talk[Rows]:
         """Read the counts, those that this very plan has changed included."""
@@ -305,6 +341,7 @@ class Session:
         if step.name == "add_events":
             self._events += rows
             return len(rows)
+        self._wrote()
         if step.name == "drop_lanes":
             self._add(statement("drop_lanes", {"lanes": json_text(rows)}))
             return len(rows)
@@ -312,18 +349,29 @@ class Session:
             rows = stored_rows(rows)
         if step.name in _NEWS:
             self._gates.told()
+        if step.name == "insert_job":
+            return (yield from self._insert(step))
         texts = list(many(step.name, rows))
         self._add(*texts)
         if step.name == "add_flow":
             results = yield from self._send()
             return sum(result.affected for result in results[-len(texts) :])
-        if step.name != "insert_job":
-            return len(rows)
+        return len(rows)
+
+    def _insert(self, step: Many) -> Talk[int]:
+        """Store jobs; 0 if an id is taken. Where they are sure to be free and one is not, the plan is
+        started again, by whom that was to be told to."""
+        if self._sure:
+            yield from self._send()
+        self._add(*many(step.name, step.rows))
+        if step.sure:
+            self._sure = True
+            return len(step.rows)
         try:
             yield from self._send()
         except Taken:
             return 0
-        return len(rows)
+        return len(step.rows)
 
     def _tallied(self, step: Tallied) -> Talk[None]:
         counts = self._counts
@@ -345,6 +393,9 @@ class Session:
     def _draw(self, step: Draw) -> Talk[range]:
         if step.n > BLOCK:
             raise BadInput(f"{step.n} jobs are too many for one call; use at most {BLOCK}")
+        drawn = None if self._ahead is None else self._ahead.drawn(step.n)
+        if drawn is not None:
+            return drawn
         first = (yield from self._ask(statement("draw", {}))).insert_id * BLOCK
         return range(first, first + step.n)
 
@@ -374,6 +425,10 @@ class Session:
         return tuple(replies[number] for number in range(len(step.steps)))
 
     # -- what is written last ----------------------------------------------------------------------
+
+    def _call_control(self) -> None:
+        if self._asks:
+            self._add(statement("call_control", {}), statement("draw", {}))
 
     def _write_counts(self) -> None:
         rows = changed(self._counts)

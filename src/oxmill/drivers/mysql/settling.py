@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
+from oxmill.drivers.mysql.stepping import Stepping
+from oxmill.drivers.sql.handing_over import next_steps
 from oxmill.drivers.sql.limits import frees
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling
+from oxmill.drivers.sql.steps import Start
 from oxmill.model.bounds import Bounds
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.model.state import State
 from oxmill.store.capabilities import Capability
-from oxmill.store.plan import Plan, Steps
+from oxmill.store.plan import Plan, Steps, ask
 
 _JUDGING: Final = ("complete_check", "complete_terms", "complete_fate", "complete_ready")
 _FREEING: Final = ("complete_limits", "complete_free")
@@ -34,9 +37,17 @@ class MysqlSettling(SqlSettling):
         """One answer per settlement, in order; each is judged by its token alone."""
         plan = super().settle(request)
         if not _plain(request.items):
-            return plan
+            made = next_steps(request.items) if request.items else None
+            ahead = None if made is None else Stepping(request.items, made)
+            return plan if ahead is None else Plan(plan.name, request, Start(_steps, plan, ahead))
         start = HotStart(_long_way, plan, request, Completing(request.items, self._habit))
         return Plan(plan.name, request, start)
+
+
+def _steps(plan: Plan[tuple[Settled, ...]], ahead: Stepping) -> Steps[tuple[Settled, ...]]:
+    yield from ask(ahead)
+    start = cast("Start[tuple[Settled, ...]]", plan.start)
+    return (yield from start.steps())
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
-from oxmill.drivers.sql.steps import Rows, Start, Whole
+from oxmill.drivers.sql.steps import Rows, Start, Statement, Whole
 from oxmill.store.plan import Step, Steps
 
 T = TypeVar("T")
@@ -21,6 +21,18 @@ class Result(NamedTuple):
     rows: Rows
     affected: int
     insert_id: int
+
+
+class Ahead:
+    """What was read before it was asked for. It holds until something is written."""
+
+    def reply(self, step: Statement) -> Rows | None:
+        """The rows of a statement, or `None` if they are not known."""
+        raise NotImplementedError
+
+    def drawn(self, n: int) -> range | None:  # noqa: ARG002 - most draw nothing
+        """So many numbers that were drawn, or `None`."""
+        return None
 
 
 class Shortcut(Step[T | None], Generic[T]):
@@ -36,6 +48,10 @@ class Shortcut(Step[T | None], Generic[T]):
     def statements(self) -> list[bytes]:
         """What to send."""
         raise NotImplementedError
+
+    def ahead(self, results: Sequence[Result]) -> Ahead | None:  # noqa: ARG002 - most look at nothing
+        """What it has read of which the long way will ask."""
+        return None
 
     def answer(self, results: Sequence[Result]) -> T | None:
         """What came of it, from one result per statement; `None` if nothing was done."""

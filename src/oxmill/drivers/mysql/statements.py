@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from oxmill.drivers.mysql.literals import listed, listed_json, literal
@@ -108,7 +109,27 @@ def many(name: str, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
             return
         yield from (text.filled_in_order(row) for row in rows)
         return
-    yield from joined(shape, (shape.row.filled_in_order(row) for row in rows))
+    if len(rows) == 1:
+        yield shape.before + shape.row.filled_in_order(rows[0]) + shape.after
+    elif rows:
+        yield from joined(shape, _written(shape.row, rows))
+
+
+def _written(shape: Text, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
+    """Rows written out. Most have most of their values in common, which are written once."""
+    parts = [shape.pieces[0].replace(b"%", b"%%")]
+    different: list[Iterator[bytes]] = []
+    for values, piece in zip(zip(*rows, strict=True), shape.pieces[1:], strict=True):
+        if values.count(values[0]) == len(values):
+            parts.append(literal(values[0]).replace(b"%", b"%%"))
+        else:
+            parts.append(b"%b")
+            different.append(map(literal, values))
+        parts.append(piece.replace(b"%", b"%%"))
+    row = b"".join(parts)
+    if not different:
+        return repeat(row % (), len(rows))
+    return map(row.__mod__, zip(*different, strict=True))
 
 
 def _alike(text: Text, rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:

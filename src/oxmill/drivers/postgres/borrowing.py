@@ -22,6 +22,7 @@ from oxmill.drivers.postgres.faults import TAKEN, translated
 from oxmill.drivers.postgres.session import Query, Volley, queries
 from oxmill.drivers.postgres.statements import statement
 from oxmill.drivers.postgres.values import sendable
+from oxmill.drivers.sql.script import perform_awaiting, perform_blocking
 from oxmill.drivers.sql.steps import Look, Overtaken, Rows, Statement
 from oxmill.errors import (
     NoTransaction,
@@ -185,31 +186,13 @@ class PostgresBorrowing:
 
     def _perform(self, script: Script[T], send: Callable[[str | Query], Rows]) -> T:
         try:
-            step = next(script)
-            while True:
-                try:
-                    rows = send(step)
-                except Exception as error:  # noqa: BLE001 - the script decides
-                    step = script.throw(error)
-                else:
-                    step = script.send(rows)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return perform_blocking(script, send)
         except Exception as error:
             raise self._told(error) from error
 
     async def _aperform(self, script: Script[T], send: Callable[[str | Query], Any]) -> T:
         try:
-            step = next(script)
-            while True:
-                try:
-                    rows = await send(step)
-                except Exception as error:  # noqa: BLE001 - the script decides
-                    step = script.throw(error)
-                else:
-                    step = script.send(rows)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return await perform_awaiting(script, send)
         except Exception as error:
             raise self._told(error) from error
 

@@ -13,7 +13,7 @@ from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.claiming import SqlClaiming, renewed
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import stored_nonce
-from oxmill.drivers.sql.steps import NOW, Start, operation
+from oxmill.drivers.sql.steps import NOW, Rows, Start, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.store.plan import Plan, Steps, ask
@@ -69,6 +69,7 @@ class PostgresClaiming(SqlClaiming):
             "lease": request.lease,
             "worker": request.worker,
             "nonce": stored_nonce(request.nonce),
+            "bound": self._bounds.cleanup_jobs,
             **terms,
         }
         *granted, last = (yield from ask(Call("claim_gated", asked))) or []
@@ -102,13 +103,13 @@ class PostgresClaiming(SqlClaiming):
         rows = yield from ask(Call("claim", asked))
         if rows and rows[-1][_TEND]:
             return None
-        *granted, last = rows or []
+        (*granted, last), fields = _apart(rows or [])
         granted.sort(key=_rank)
         self._floors.learn(queues, granted, last[_STEPS:])
         now = last[_NOW]
         leases = [row[:_LEASE] for row in granted]
         return Claimed(
-            jobs=(yield from leased_in_flows(leases, request.nonce)),
+            jobs=(yield from leased_in_flows(leases, request.nonce, fields)),
             now=now,
             until=now + request.lease,
             next_due=last[_NEXT_DUE],
@@ -137,10 +138,20 @@ class PostgresClaiming(SqlClaiming):
         )
 
 
+def _apart(rows: Rows) -> tuple[Rows, Rows]:
+    """What was granted, with the row that comes last, and what these jobs read of their flows, which
+    follows where steps were settled before."""
+    end = len(rows)
+    while end and rows[end - 1][_NOW] is None:
+        end -= 1
+    return rows[:end], [(row[_FLOW], row[_NAME], row[_VALUE]) for row in rows[end:]]
+
+
 def _by_the(short: Short | None, claiming: PostgresClaiming, request: Claim) -> Steps[Claimed]:
     return claiming.by_way_of(short, request)
 
 
+_FLOW, _NAME, _VALUE = 1, 2, 4
 _LEASE, _EXTRAS = 15, 12
 _NOW, _NEXT_DUE, _TEND, _STEPS = 16, 17, 18, 19
 _rank = itemgetter(6, 15)

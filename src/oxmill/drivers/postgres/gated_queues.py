@@ -15,7 +15,15 @@ from oxmill.rules.rate import rate
 Terms = Mapping[str, Any]
 """The parameters of `claim_gated` that come from settings."""
 
-_UNSET: Final[Terms] = {"known": None, "slots": None, "pace": None, "burst": None}
+_UNSET: Final[Terms] = {
+    "known": None,
+    "slots": None,
+    "pace": None,
+    "burst": None,
+    "group_slots": None,
+    "group_pace": None,
+    "group_burst": None,
+}
 _MOMENT: Final = 1.0
 """Seconds after which settings are read again that take the long way."""
 
@@ -53,21 +61,23 @@ class GatedQueues:
     def learn(self, queue: str, text: str | None) -> None:
         """These are the settings of a gated queue, or it has none."""
         settings = QueueSettings() if text is None else _settings(text)
-        if (
-            group_slots(settings) is not None
-            or settings.group_rate is not None
-            or settings.group_weights
-            or settings.ageing is not None
-        ):
+        if settings.group_weights or settings.ageing is not None:
             self._long_until[queue] = self._clock() + _MOMENT
             return
-        pace = None if settings.rate is None else rate(settings.rate)
         self._terms[queue] = {
             "known": text,
             "slots": settings.concurrency,
-            "pace": None if pace is None else pace.interval,
-            "burst": None if pace is None else pace.burst,
+            **_pace("pace", "burst", settings.rate),
+            "group_slots": group_slots(settings),
+            **_pace("group_pace", "group_burst", settings.group_rate),
         }
+
+
+def _pace(interval: str, burst: str, written: str | None) -> Terms:
+    if written is None:
+        return {interval: None, burst: None}
+    found = rate(written)
+    return {interval: found.interval, burst: found.burst}
 
 
 def _settings(text: str) -> QueueSettings:

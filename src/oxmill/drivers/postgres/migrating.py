@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from psycopg import Connection
 
 from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.statements import PACKAGE, function_texts, in_schema
+from oxmill.drivers.sql.versions import Migration, migrations_of, refuse_newer
 from oxmill.errors import SchemaMismatch
 from oxmill.model.info import Schema
 from oxmill.model.value import Micros
@@ -32,35 +30,9 @@ _PATIENCE: Final = "20s"
 """How long a migration waits for its turn, and for each lock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One step from a version of the schema to the next."""
-
-    version: int
-    name: str
-    text: str
-
-    @property
-    def checksum(self) -> str:
-        """Tells whether the text is still the one that was applied."""
-        import hashlib  # noqa: PLC0415 - idle workers do without
-
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@cache
 def migrations() -> tuple[Migration, ...]:
     """All migrations, oldest first."""
-    folder = files(PACKAGE).joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(
-        Migration(
-            int(name.partition("_")[0]),
-            name.removesuffix(".sql"),
-            folder.joinpath(name).read_text(encoding="utf-8"),
-        )
-        for name in names
-    )
+    return migrations_of(PACKAGE)
 
 
 def schema_of(connection: Connection[Any], schema: str) -> Schema:
@@ -83,7 +55,7 @@ def migrate(
 ) -> Schema:
     """Apply what is due, all or nothing, while no other process can. Refuse a newer schema."""
     found = schema_of(connection, schema)
-    _refuse_newer(found)
+    refuse_newer(found)
     if not found.pending:
         return found
     with connection.transaction():
@@ -114,19 +86,11 @@ def bring_up_to_date(
         migrate(connection, address.schema, clock)
         return
     found = schema_of(connection, address.schema)
-    _refuse_newer(found)
+    refuse_newer(found)
     if found.pending:
         raise SchemaMismatch(
             f"{address.shown} has schema version {found.current}, and this Oxmill needs "
             f"{found.newest}; run `oxmill db migrate`"
-        )
-
-
-def _refuse_newer(found: Schema) -> None:
-    if found.current > found.newest:
-        raise SchemaMismatch(
-            f"the database has schema version {found.current}, but this Oxmill knows only up to "
-            f"{found.newest}; update Oxmill here, or use the version that wrote it"
         )
 
 

@@ -10,17 +10,19 @@ import msgspec
 from oxmill.drivers.redis.events import events_beyond
 from oxmill.drivers.redis.finding import find_page, positions_of
 from oxmill.drivers.redis.listing import check_page, list_flows
-from oxmill.drivers.redis.record import STATES, pack_id, recorded
+from oxmill.drivers.redis.record import STATES, pack, pack_id, recorded, settings_in, unpack_id
 from oxmill.drivers.redis.script import GET, QUEUES, WORKERS
 from oxmill.drivers.redis.seeking import AT_ONCE
 from oxmill.drivers.redis.space import Space
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
+    MANY,
     Event,
     EventsAfter,
     GateInfo,
     ListQueues,
     ListWorkers,
+    Place,
     QueueInfo,
     Queues,
     WorkerInfo,
@@ -33,7 +35,6 @@ from oxmill.model.settings import QueueSettings
 from oxmill.store.plan import Plan, Steps, ask, plan
 
 _rule: Final = msgspec.msgpack.Decoder(list[Any]).decode
-_settings: Final = msgspec.msgpack.Decoder(list[Any]).decode
 _worker: Final = msgspec.msgpack.Decoder(tuple[int, int, str]).decode
 
 
@@ -73,12 +74,16 @@ class RedisInspecting:
         now, groups = 0, request.groups
         items: list[QueueInfo] = []
         scoped: dict[bytes, int] = {}
+        place: Place | None = None
+        targets = [f"{scope}:{target}" for scope, target in dict.fromkeys(request.targets)]
+        wanted = len(groups), pack(targets), pack_id(request.place_of or "")
         for first in range(0, max(len(names), 1), AT_ONCE):
             some = names[first : first + AT_ONCE]
-            replies = yield from self._space.everywhere(QUEUES, len(groups), *groups, *some)
+            replies = yield from self._space.everywhere(QUEUES, *wanted, *groups, *some)
             now = max(reply[0] for reply in replies)
             scoped.update(zip(replies[0][1][::2], replies[0][1][1::2], strict=True))
-            rows = zip(*(reply[2:] for reply in replies), strict=True)
+            place = next((_place(*reply[2]) for reply in replies if reply[2]), None)
+            rows = zip(*(reply[3:] for reply in replies), strict=True)
             items += (
                 _queue(name, row, groups)
                 for name, row in zip(some, rows, strict=True)
@@ -90,6 +95,7 @@ class RedisInspecting:
             now=now,
             rules=tuple(rule for rule, _ in rules),
             opens=tuple(opens for _, opens in rules),
+            place=place,
         )
 
     def flows(self, request: ListFlows) -> Plan[Flows]:
@@ -125,20 +131,27 @@ def _queue(name: str, rows: Sequence[Sequence[Any]], groups: Sequence[str]) -> Q
         totals={state: n for state, n in zip(STATES[5:], sums[7:], strict=True) if state and n},
         oldest_waiting=min(heads, default=None),
         rules=tuple(map(_rule_of, rows[0][14:])),
-        settings=_settings_of(settings) if settings else QueueSettings(),
+        settings=settings_in(settings) if settings else QueueSettings(),
         gates=tuple(map(_gate, (None, *groups), rows[0][13])),
     )
 
 
 def _gate(group: str | None, told: Sequence[int]) -> GateInfo:
-    running, room, opens_at, waiting = told
+    running, room, opens_at, waiting, paced_until, throttled_until, closed_until = told
     return GateInfo(
         group=group,
         running=running,
         room=None if room < 0 else room,
         opens_at=opens_at or None,
+        paced_until=paced_until or None,
+        throttled_until=throttled_until or None,
+        closed_until=closed_until or None,
         waiting=None if group is None else waiting,
     )
+
+
+def _place(first: bytes, ahead: int) -> Place:
+    return Place(first=unpack_id(first), ahead=ahead if ahead <= MANY else None)
 
 
 def _in_order(item: tuple[Rule, int]) -> tuple[str, str, str]:
@@ -154,10 +167,6 @@ def _worth_telling(row: Sequence[Any]) -> bool:
 def _rule_of(packed: bytes) -> Rule:
     _, set_at, text, *_ = _rule(packed)
     return msgspec.structs.replace(msgspec.json.decode(text, type=Rule), set_at=set_at)
-
-
-def _settings_of(packed: bytes) -> QueueSettings:
-    return msgspec.json.decode(_settings(packed)[3], type=QueueSettings)
 
 
 def _worker_info(packed: bytes) -> WorkerInfo:

@@ -15,6 +15,7 @@ import msgspec
 
 from oxmill.model.fields import Fields, Scalar, values_of
 from oxmill.model.job import JSON, Attempt, Job, LeasedJob, NewJob
+from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure
 from oxmill.model.state import State
 from oxmill.model.token import Token
@@ -190,6 +191,11 @@ def describe(job: NewJob) -> bytes:
 def pack(value: object) -> bytes:
     """Terms and filters as scripts read them."""
     return _encode(value)
+
+
+def settings_in(packed: bytes) -> QueueSettings:
+    """The settings of a queue that scripts keep."""
+    return msgspec.json.decode(msgspec.msgpack.decode(packed)[3], type=QueueSettings)
 
 
 def error_text(failure: Failure) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oxmill.drivers.redis.record import code_of, field_words, pack, pack_id, unpack_id
+from oxmill.drivers.redis.record import code_of, field_words, pack, pack_id, settings_in, unpack_id
 from oxmill.drivers.redis.script import (
     CANCEL,
     EDIT,
@@ -14,6 +14,7 @@ from oxmill.drivers.redis.script import (
     PUT_RULES,
     PUT_SETTINGS,
     REDRIVE,
+    Command,
     Script,
 )
 from oxmill.drivers.redis.space import Space
@@ -59,17 +60,27 @@ class RedisSteering:
         changed, opened = (yield from self._space.everywhere(PUT_RULES, *args))[0]
         return RulesPut(changed=changed, queues=tuple(queue.decode() for queue in opened))
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings) -> Plan[QueueSettings]:
         """Holds for every settlement and claim that starts later."""
         check_settings(request, self._space.bounds, self._space.able)
         return self._put_settings(request)
 
     @plan("put_settings")
-    def _put_settings(self, request: PutSettings) -> Steps[None]:
-        given = request.settings
-        args = (request.queue, _kept(given), request.author, given.summary)
-        while not all((yield from self._space.everywhere(PUT_SETTINGS, *args))):
-            pass  # many lanes are still being opened since the last time
+    def _put_settings(self, request: PutSettings) -> Steps[QueueSettings]:
+        while True:
+            before = (yield from self._kept_before(request.queue)) if request.only else None
+            settings = request.onto(settings_in(before) if before else QueueSettings())
+            args = (request.queue, _kept(settings), request.author, settings.summary)
+            expected = () if before is None else (before,)
+            # Else others have changed them meanwhile, or many lanes are still being opened.
+            if all((yield from self._space.everywhere(PUT_SETTINGS, *args, *expected))):
+                return settings
+
+    def _kept_before(self, queue: str) -> Steps[bytes]:
+        """The settings of a queue as the first shard keeps them; empty if there are none."""
+        key = self._space.key(0, "settings")
+        kept: bytes | None = yield from ask(Command(0, ("HGET", key, queue)))
+        return kept or b""
 
     @plan("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:

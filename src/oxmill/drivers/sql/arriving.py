@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.lanes import Newcomer, newcomers
-from oxmill.drivers.sql.rows import extras_in, extras_of, labels
+from oxmill.drivers.sql.rows import extras_in, extras_in_flow, extras_of, labels
 from oxmill.model.job import JSON, Enqueued, NewJob, Verdict
 from oxmill.model.state import State
 from oxmill.model.value import Micros
@@ -102,6 +103,32 @@ def row_of(job: NewJob, seq: int, now: Micros, standing: tuple[State, Micros, st
     state, due_at, reason = standing
     expires_at = None if job.expires_in is None else now + job.expires_in
     return (seq, job.id, seq, now, reason, *content_of(job, state, due_at, expires_at))
+
+
+def step_row(job: NewJob, flow: str, seq: int, now: Micros, standing: tuple[State, Micros]) -> Row:
+    """The same for a next step of this flow, kept as long as that. Every usual step comes through
+    here, so what `row_of` does is written out."""
+    state, due_at = standing
+    return (
+        seq,
+        job.id,
+        seq,
+        now,
+        None,
+        job.queue,
+        job.task,
+        _PLAIN[state],
+        job.priority,
+        due_at,
+        None if job.expires_in is None else now + job.expires_in,
+        job.max_attempts,
+        job.crash_limit,
+        IN_FLOW,
+        None,
+        job.group,
+        extras_in_flow(job, flow),
+        job.payload,
+    )
 
 
 def content_of(job: NewJob, state: State, due_at: Micros, expires_at: Micros | None) -> Row:

@@ -36,7 +36,7 @@ class Changes:
         """Queues that have gained waiting jobs."""
         self.news: list[Standing | Ripple] = []
         """Jobs of flows that have ended, and what else was set off in flows, in order."""
-        self.gates = Departures(settings)
+        self.gates = Departures(now, settings)
         self.heirs: list[str] = []
         """Queues in which jobs wait that were held behind others."""
         self._changed: dict[int, Standing] = {}
@@ -64,11 +64,10 @@ class Changes:
     def line_up(self, job: Standing, due_at: Micros, place: int | None = None) -> None:
         """To the end of the line, or among the scheduled if it is not due yet. The place is drawn
         when everything is written, unless the caller has drawn one."""
+        self.move(job, State.SCHEDULED if due_at > self.now else State.WAITING)
         job.due_at = due_at
         if due_at > self.now:
-            self.move(job, State.SCHEDULED)
             return
-        self.move(job, State.WAITING)
         if place is None:
             self._joining[job.seq] = job
         else:
@@ -76,10 +75,12 @@ class Changes:
         self.gained[job.queue] = None
 
     def try_again(self, job: Standing, due_at: Micros) -> None:
-        """Another run then. In an ordered group the job keeps its place, and the others wait too."""
+        """Another run then. In an ordered group the job keeps its place, and the others wait too:
+        until then, or until it leaves."""
         if job.group is not None and self.gates.settings_of(job).ordered_groups:
             self.gates.close(job, Scope.GROUP, due_at)
             self.move(job, State.WAITING)
+            job.due_at = due_at
         else:
             self.line_up(job, due_at)
 

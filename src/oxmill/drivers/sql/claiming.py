@@ -49,7 +49,7 @@ class SqlClaiming:
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
         yield from grant(rows, request, now)
-        return (yield from _claimed(request, opened, now, rows, []))
+        return (yield from claimed(request, opened, now, rows, []))
 
     def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
         """A claim on queues of which at least one may be gated."""
@@ -57,7 +57,7 @@ class SqlClaiming:
         names = [each.queue for each in opened]
         gated = [each.queue for each in opened if each.gated]
         rows, moments = yield from GatedClaim(request, names, gated, now, self._bounds).grant()
-        return (yield from _claimed(request, opened, now, rows, moments))
+        return (yield from claimed(request, opened, now, rows, moments))
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -179,9 +179,10 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
     return [seq for _, _, seq in ranked]
 
 
-def _claimed(
+def claimed(
     request: Claim, opened: list[Horizon], now: Micros, rows: Rows, gates: list[Micros]
 ) -> Steps[Claimed]:
+    """The answer to a claim: the jobs granted, and when to look again if there were not enough."""
     until = now + request.lease
     full = len(rows) == request.limit
     return Claimed(

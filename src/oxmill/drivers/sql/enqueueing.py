@@ -8,6 +8,7 @@ from oxmill.drivers.sql.arriving import Row, content_of, labels_of, row_of
 from oxmill.drivers.sql.flow_intake import take_in_flow
 from oxmill.drivers.sql.intake import REFUSED, Intake, Replacement
 from oxmill.drivers.sql.lanes import free_lanes, join_lanes
+from oxmill.drivers.sql.meters import reopen
 from oxmill.drivers.sql.rows import extras_in, json_text, labels, standings
 from oxmill.drivers.sql.steps import NOW, Draw, Fresh, Many, Overtaken, Start, Statement
 from oxmill.drivers.sql.uniques import load_keys
@@ -96,6 +97,7 @@ def _store(intake: Intake) -> Steps[None]:
     if intake.replaced:
         yield from _replace(list(intake.replaced.values()))
     yield from free_lanes(intake.leaving)
+    yield from reopen(intake.reopened)
     yield from join_lanes(intake.joining)
     yield from intake.keys.write()
     yield from intake.tally.write()

@@ -12,21 +12,20 @@ from oxmill.drivers.sql.meters import group_key
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.steps import Statement
-from oxmill.model.info import GateInfo, QueueInfo, Queues
+from oxmill.model.info import MANY, GateInfo, ListQueues, Place, QueueInfo, Queues
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
 _MOST_RULES: Final = 1_000
-_MANY: Final = 10_000
-"""More waiting jobs of a group than this are not counted."""
 
 
-def with_gates(infos: Sequence[QueueInfo], groups: tuple[str, ...], now: Micros) -> Steps[Queues]:
-    """These queues with their gates and those of some groups, and all rules on anything else."""
+def with_gates(infos: Sequence[QueueInfo], request: ListQueues, now: Micros) -> Steps[Queues]:
+    """These queues with their gates and those of some groups, and rules on anything else."""
+    groups = request.groups
     book = yield from open_book([info.name for info in infos], now, locks=False)
     yield from book.look_up((Scope.GROUP.value, group) for group in groups)
-    rules = yield from _scoped(now)
+    rules = yield from _scoped(request.targets, now)
     yield from book.meters.load(
         meter_of(rule.key) for rule in rules if rule.kind is RuleKind.THROTTLE
     )
@@ -38,6 +37,13 @@ def with_gates(infos: Sequence[QueueInfo], groups: tuple[str, ...], now: Micros)
     return Queues(items=tuple(items), now=now, rules=tuple(rules), opens=opens)
 
 
+def place_of(job_id: str) -> Steps[Place | None]:
+    """Where a job stands in line."""
+    asked = {"id": job_id, "most": MANY + 1}
+    rows = yield from ask(Statement("place_in_line", asked))
+    return next((Place(first=first, ahead=n if n <= MANY else None) for first, n in rows), None)
+
+
 def _gates(book: Book, queue: str, groups: tuple[str, ...]) -> Steps[tuple[GateInfo, ...]]:
     yield from book.meters.load(group_key(queue, group) for group in groups)
     asked = {"queues": json_text([queue])}
@@ -45,12 +51,12 @@ def _gates(book: Book, queue: str, groups: tuple[str, ...]) -> Steps[tuple[GateI
     infos = [_info(book, None, running, book.of_queue(queue, running), None)]
     listed = {"queue": queue, "groups": json_text(groups)}
     by_group: dict[str, int] = dict((yield from ask(Statement("running_of_groups", listed))))
-    counts = yield from ask(Statement("waiting_of_groups", listed | {"most": _MANY + 1}))
+    counts = yield from ask(Statement("waiting_of_groups", listed | {"most": MANY + 1}))
     waiting: dict[str, int] = dict(counts)
     for group in groups:
         gates = book.of_group(queue, group, by_group[group])
         n = waiting[group]
-        infos.append(_info(book, group, by_group[group], gates, n if n <= _MANY else None))
+        infos.append(_info(book, group, by_group[group], gates, n if n <= MANY else None))
     return tuple(infos)
 
 
@@ -59,24 +65,33 @@ def _info(
 ) -> GateInfo:
     """Rates, throttles and `RateLimited` count here; slots and pauses have words of their own."""
     paces = [gate for gate in gates if isinstance(gate, Pace)]
-    timed: list[Gate] = [*paces, *(gate for gate in gates if gate is _closing(gates))]
-    until = shut_until(timed, book.now)
-    shut = any(isinstance(gate, Shut) and gate.shut_until(book.now) for gate in timed)
-    room = None if not paces else 0 if shut else min(pace.room(book.now) for pace in paces)
+    closing = next((gate for gate in gates if isinstance(gate, Shut)), Shut(0))
+    closed_until = closing.shut_until(book.now)
+    until = shut_until([*paces, closing], book.now)
+    room = None if not paces else min(pace.room(book.now) for pace in paces)
+    ours = [pace.shut_until(book.now) for pace in paces if not pace.ruled]
+    theirs = [pace.shut_until(book.now) for pace in paces if pace.ruled]
     return GateInfo(
-        group=group, running=running, room=room, opens_at=until or None, waiting=waiting
+        group=group,
+        running=running,
+        room=0 if room is not None and closed_until else room,
+        opens_at=until or None,
+        paced_until=max(ours, default=0) or None,
+        throttled_until=max(theirs, default=0) or None,
+        closed_until=closed_until or None,
+        waiting=waiting,
     )
 
 
-def _closing(gates: Sequence[Gate]) -> Gate | None:
-    """`RateLimited`: the first of the gates that are simply shut."""
-    return next((gate for gate in gates if isinstance(gate, Shut)), None)
-
-
-def _scoped(now: Micros) -> Steps[list[Rule]]:
-    """Rules in force on tasks, groups and fields, by scope, target and kind."""
-    asked = {"now": now, "most": _MOST_RULES}
-    return [rule_of(row) for row in (yield from ask(Statement("rules_listed", asked)))]
+def _scoped(targets: Sequence[tuple[Scope, str]], now: Micros) -> Steps[list[Rule]]:
+    """Rules in force on these tasks, groups and fields, or on any; by scope, target and kind."""
+    if targets:
+        wanted = {"targets": json_text(dict.fromkeys(targets)), "now": now}
+        rows = yield from ask(Statement("rules_on", wanted))
+    else:
+        rows = yield from ask(Statement("rules_listed", {"now": now, "most": _MOST_RULES}))
+    found = [rule_of(row) for row in rows]
+    return sorted(found, key=lambda rule: (rule.scope, rule.target, rule.kind))
 
 
 def _opening(book: Book, rule: Rule) -> Micros:

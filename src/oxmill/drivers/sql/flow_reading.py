@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -30,43 +30,50 @@ from oxmill.store.plan import Steps, ask
 _BEGINNING = 2**62
 
 
-def leased_in_flows(rows: Rows, nonce: int) -> Steps[tuple[LeasedJob, ...]]:
+def leased_in_flows(
+    rows: Rows, nonce: int, fields: Sequence[tuple[Any, ...]] = ()
+) -> Steps[tuple[LeasedJob, ...]]:
     """Rows read just before they were granted, as their holder gets them: jobs of flows with what
-    they read and what was joined."""
-    flows = {
-        row[ID_OF_LEASE]: extras
-        for row in rows
-        if row[EXTRAS_OF_LEASE] is not None
-        and (extras := extras_in(row[EXTRAS_OF_LEASE])).flow is not None
-    }
-    if not flows:
-        return tuple([leased(row, nonce) for row in rows])
-    found = yield from _nodes([row[ID_OF_LEASE] for row in rows if _goes_on(row, flows)])
+    they read and what was joined. `fields` is what they read as far as their rows tell that, if it
+    is known: flow, name, value."""
+    leases = [(row, extras_in(row[EXTRAS_OF_LEASE])) for row in rows]
+    if not [extras for _, extras in leases if extras.flow is not None]:
+        return tuple([leased(row, extras, nonce) for row, extras in leases])
+    found = yield from _nodes([row[ID_OF_LEASE] for row, extras in leases if _goes_on(row, extras)])
     joined = yield from _joined(found.values())
-    reads = {job_id: extras.reads for job_id, extras in flows.items()}
-    reads |= {node.id: node.reads_names for node in found.values()}
     states = yield from _fields(
-        [(flows[i].flow or "", names) for i, names in reads.items() if names]
+        [
+            (extras.flow, names)
+            for row, extras in leases
+            if extras.flow is not None
+            and (not fields or row[ID_OF_LEASE] in found)
+            and (names := _reads(extras, found.get(row[ID_OF_LEASE])))
+        ]
     )
+    for flow, name, value in fields:
+        states[flow][name] = value
     told: list[LeasedJob] = []
-    for row in rows:
-        job_id = row[ID_OF_LEASE]
+    for row, extras in leases:
         more: dict[str, Any] = {}
-        names = reads.get(job_id)
-        if names is not None:
-            state = states[flows[job_id].flow or ""]
-            more["flow_state"] = {name: state[name] for name in names if name in state}
-        node = found.get(job_id)
-        if node is not None and node.resume is not None:
-            more |= {"resume": node.resume, "joined": joined[node.job]}
-        told.append(leased(row, nonce, **more))
+        if extras.flow is not None:
+            node = found.get(row[ID_OF_LEASE])
+            names = _reads(extras, node)
+            if names is not None:
+                state = states[extras.flow]
+                more["flow_state"] = {name: state[name] for name in names if name in state}
+            if node is not None and node.resume is not None:
+                more |= {"resume": node.resume, "joined": joined[node.job]}
+        told.append(leased(row, extras, nonce, **more))
     return tuple(told)
 
 
-def _goes_on(row: Sequence[Any], flows: Mapping[str, Extras]) -> bool:
+def _goes_on(row: Sequence[Any], extras: Extras) -> bool:
     """Whether more may be to be told of a job than what it was stored with."""
-    extras = flows.get(row[ID_OF_LEASE])
-    return extras is not None and (row[ATTEMPT_OF_LEASE] > 0 or extras.reads is None)
+    return extras.flow is not None and (row[ATTEMPT_OF_LEASE] > 0 or extras.reads is None)
+
+
+def _reads(extras: Extras, node: Node | None) -> tuple[str, ...] | None:
+    return extras.reads if node is None else node.reads_names
 
 
 def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]:

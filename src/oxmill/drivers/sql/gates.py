@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -41,8 +41,12 @@ class Gate(Protocol):
         """The moment at which it opens; 0 if it is open."""
         ...
 
-    def enter(self, now: Micros) -> None:
-        """A job starts behind it."""
+    def room(self, now: Micros) -> int:
+        """How many jobs may start behind it now."""
+        ...
+
+    def enter(self, now: Micros, starts: int = 1) -> None:
+        """So many jobs start behind it."""
         ...
 
 
@@ -56,7 +60,11 @@ class Shut:
         """The moment, unless it has come."""
         return self.until if self.until > now else 0
 
-    def enter(self, now: Micros) -> None:
+    def room(self, now: Micros) -> int:
+        """None before that moment, and any number from then on."""
+        return 0 if self.until > now else FOREVER
+
+    def enter(self, now: Micros, starts: int = 1) -> None:
         """Nothing is counted here."""
 
 
@@ -71,9 +79,13 @@ class Slots:
         """Until a job stops running, if there are as many as may be."""
         return FOREVER if self.running >= self.most else 0
 
-    def enter(self, now: Micros) -> None:  # noqa: ARG002
-        """One more runs."""
-        self.running += 1
+    def room(self, now: Micros) -> int:  # noqa: ARG002
+        """As many as do not run."""
+        return max(self.most - self.running, 0)
+
+    def enter(self, now: Micros, starts: int = 1) -> None:  # noqa: ARG002
+        """So many more run."""
+        self.running += starts
 
 
 @dataclass(slots=True)
@@ -85,15 +97,17 @@ class Pace:
     """What was used up."""
     ends: Micros = FOREVER
     """When it ceases to matter."""
+    ruled: bool = False
+    """Whether a rule set it, and not the settings."""
 
     def shut_until(self, now: Micros) -> Micros:
         """The moment at which the rate has room again."""
         opens_at = self.rate.opens_at(self.meter.tat)
         return 0 if opens_at <= now else min(opens_at, self.ends)
 
-    def enter(self, now: Micros) -> None:
-        """One more has started."""
-        self.meter.spend(self.rate.spend(self.meter.tat, now, 1))
+    def enter(self, now: Micros, starts: int = 1) -> None:
+        """So many more have started."""
+        self.meter.spend(self.rate.spend(self.meter.tat, now, starts))
 
     def room(self, now: Micros) -> int:
         """Starts allowed now."""
@@ -103,11 +117,17 @@ class Pace:
 Gates = tuple[Gate, ...]
 
 
-def shut_until(gates: Iterable[Gate], now: Micros) -> Micros:
+def shut_until(gates: Collection[Gate], now: Micros) -> Micros:
     """When to look again at what stands behind these gates: 0 if all are open, else the latest moment
     that is known at which one of the closed ones opens."""
-    closed = [until for gate in gates if (until := gate.shut_until(now))]
-    return max([until for until in closed if until < FOREVER], default=FOREVER) if closed else 0
+    closed, latest = False, 0
+    for gate in gates:
+        until = gate.shut_until(now)
+        if until:
+            closed = True
+            if latest < until < FOREVER:
+                latest = until
+    return (latest or FOREVER) if closed else 0
 
 
 def job_gate(key: RuleKey) -> str:
@@ -208,17 +228,16 @@ class Book:
         return None if rule is None else self.of_rule(rule)
 
     def _timed(self, key: MeterKey, written: str | None) -> Gates:
-        """`RateLimited` and the rate."""
-        closed = Shut(self.meters.at(key).closed_until)
-        if written is None:
-            return (closed,)
-        return (closed, Pace(rate(written), self.meters.at(key)))
+        """`RateLimited`, unless that is over, and the rate."""
+        meter = self.meters.at(key)
+        closed: Gates = (Shut(meter.closed_until),) if meter.closed_until > self.now else ()
+        return closed if written is None else (*closed, Pace(rate(written), meter))
 
     def of_rule(self, rule: Rule) -> Gate:
         """The gate that a rule makes; the meter of a throttle is loaded."""
         ends = FOREVER if rule.expires_at is None else rule.expires_at
         if rule.kind is RuleKind.THROTTLE and rule.rate is not None:
-            return Pace(rate(rule.rate), self.meters.at(meter_of(rule.key)), ends)
+            return Pace(rate(rule.rate), self.meters.at(meter_of(rule.key)), ends, ruled=True)
         return Shut(ends)
 
 

@@ -5,11 +5,11 @@ Claims of one gated queue follow each other: what they count and spend is exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oxmill.drivers.sql.asides import Asides
-from oxmill.drivers.sql.gates import FOREVER, Book, open_book, shut_until
+from oxmill.drivers.sql.gates import FOREVER, Book, Gates, open_book, shut_until
 from oxmill.drivers.sql.granting import grant
 from oxmill.drivers.sql.lanes import NO_GROUP, LaneBook, LaneKey
 from oxmill.drivers.sql.rows import json_text
@@ -50,7 +50,7 @@ class GatedClaim:
         yield from book.meters.write()
         if len(rows) == self._request.limit:
             return rows, []
-        moments = yield from self._moments(lines)
+        moments = yield from look_again([(line.queue, line.gates) for line in lines], self._now)
         return rows, [*moments, self._now] if errand.cut else moments
 
     def _lines(self, book: Book, ahead: Rows, asides: Asides, errand: Errand) -> Steps[list[Line]]:
@@ -88,24 +88,25 @@ class GatedClaim:
         lanes.keep(key for seq, key in by_seq.items() if seq not in granted)
         return rows
 
-    def _moments(self, lines: Sequence[Line]) -> Steps[list[Micros]]:
-        """When to look again at what gates keep back, as far as time alone will open them."""
-        found: list[Micros] = []
-        inside: list[str] = []
-        for line in lines:
-            until = shut_until(line.gates, self._now)
-            if until:
-                found.append(until)
-            else:
-                inside.append(line.queue)
-        for _, _, parked_at, aside_at in (yield from _ahead(inside)):
-            found += [max(at, self._now) for at in (parked_at, aside_at) if at is not None]
-        return [moment for moment in found if moment < FOREVER]
-
 
 def _stands_in(row: Sequence[Any], lane: LaneKey) -> bool:
     """Whether a job is where it was when it was chosen."""
     return LaneKey(row[11] or NO_GROUP, row[2], row[6]) == lane
+
+
+def look_again(queues: Iterable[tuple[str, Gates]], now: Micros) -> Steps[list[Micros]]:
+    """When to look again at what gates keep back, as far as time alone will open them."""
+    found: list[Micros] = []
+    inside: list[str] = []
+    for queue, gates in queues:
+        until = shut_until(gates, now)
+        if until:
+            found.append(until)
+        else:
+            inside.append(queue)
+    for _, _, parked_at, aside_at in (yield from _ahead(inside)):
+        found += [max(at, now) for at in (parked_at, aside_at) if at is not None]
+    return [moment for moment in found if moment < FOREVER]
 
 
 def _running(queues: Sequence[str]) -> Steps[dict[str, int]]:

@@ -12,9 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-import msgspec
-
-from oxmill.drivers.sql.arriving import Row, due_of, labels_of, row_of
+from oxmill.drivers.sql.arriving import Row, due_of, labels_of, step_row
 from oxmill.drivers.sql.flow_rows import IN_FLOW, Kind, Ripple, names_text
 from oxmill.drivers.sql.lanes import Newcomer, free_lanes, join_lanes
 from oxmill.drivers.sql.ledger import Ledger
@@ -97,8 +95,7 @@ class _HandedOver:
     def _make(self, flow: str, job: NewJob, seq: int) -> None:
         due_at = due_of(job, self.now)
         state = State.SCHEDULED if due_at > self.now else State.WAITING
-        kept = msgspec.structs.replace(job, flow=flow, parent=None, keep=IN_FLOW)
-        row = row_of(kept, seq, self.now, (state, due_at, None))
+        row = step_row(job, flow, seq, self.now, (state, due_at))
         self.rows.append(row)
         self.nodes.append((seq, job.id, flow, reads_text(job.reads)))
         if job.fields or job.tags:
@@ -116,7 +113,7 @@ class _HandedOver:
     def write(self) -> Steps[None]:
         """Write them down."""
         if self.rows:
-            if (yield from ask(Many("insert_job", self.rows))) < len(self.rows):
+            if (yield from ask(Many("insert_job", self.rows, sure=True))) < len(self.rows):
                 raise Overtaken
             yield from ask(Many("add_node", self.nodes))
         if self.labelled and (found := labels_of(self.labelled)):

@@ -56,7 +56,7 @@ class SqlHousekeeping:
         done = Tended()
         running = json_text((yield from _queues_with("running")))
         step = {"queues": running, "now": now, "tolerance": STEP_TOLERANCE}
-        yield from ask(Statement("cut_leases", step))
+        yield from ask(Statement("cut_leases", step | {"most": self._bounds.cleanup_jobs}))
         horizons = yield from _horizons(now)
         lapsed = yield from _gather("lapsed", _past(horizons, "lease_until", now), now, limit)
         yield from lapse(lapsed[:limit], now, done)

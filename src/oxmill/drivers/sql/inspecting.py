@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.explaining import with_gates
+from oxmill.drivers.sql.explaining import place_of, with_gates
 from oxmill.drivers.sql.flow_reading import list_flows, told_in_flows
 from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
@@ -97,9 +97,13 @@ class SqlInspecting:
             for name in sorted(names)
         }
         items = _counted(infos, tallies)
-        if not request.groups:
-            return Queues(items=tuple(items), now=now)
-        return (yield from with_gates(items, request.groups, now))
+        found = Queues(items=tuple(items), now=now)
+        if request.groups:
+            found = yield from with_gates(items, request, now)
+        if request.place_of is None:
+            return found
+        place = yield from place_of(request.place_of)
+        return msgspec.structs.replace(found, place=place)
 
     def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""

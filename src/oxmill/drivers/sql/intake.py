@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from oxmill.drivers.sql.arriving import due_of
 from oxmill.drivers.sql.flow_rows import IN_FLOW
+from oxmill.drivers.sql.meters import MeterKey, group_key
 from oxmill.drivers.sql.rows import Standing, extras_of
 from oxmill.drivers.sql.tally import Tally
 from oxmill.drivers.sql.uniques import Holding, Keys
@@ -81,6 +82,8 @@ class Intake:
     """Group, queue, priority and place of jobs that wait in line, one after the other."""
     leaving: list[tuple[str, str]] = field(default_factory=list)
     """Group and queue of jobs that had other content before."""
+    reopened: dict[MeterKey, Micros] = field(default_factory=dict)
+    """Groups that were shut until such a job was to be tried again."""
 
     def judge_all(self, jobs: Sequence[NewJob]) -> tuple[Enqueued, ...]:
         """One answer per job; if any is refused nothing may be written."""
@@ -151,6 +154,8 @@ class Intake:
         new = standing_of(job, there.seq, self.now)
         if there.group is not None:
             self.leaving.append((there.group, there.queue))
+            if there.state is State.WAITING and there.due_at > self.now:
+                self.reopened[group_key(there.queue, there.group)] = there.due_at
         queue, state = there.queue, there.state
         there.state = State.HELD if state is State.HELD else new.state
         stays = state is State.WAITING and queue == new.queue

@@ -84,8 +84,14 @@ class Meters:
             yield from ask(Many("spend_meters", spent))
 
 
-def shut(closings: dict[MeterKey, Micros]) -> Steps[None]:
+def shut(closings: dict[MeterKey, Micros], now: Micros) -> Steps[None]:
     """Shut these gates until then, or longer if they were to be shut for longer."""
     if closings:
-        rows = [(*key, until, until) for key, until in closings.items()]
+        rows = [(*key, now, until, until) for key, until in closings.items()]
         yield from ask(Many("shut_gates", rows))
+
+
+def reopen(closings: dict[MeterKey, Micros]) -> Steps[None]:
+    """Open the gates that are shut until this very moment."""
+    if closings:
+        yield from ask(Many("reopen_gates", [(*key, until) for key, until in closings.items()]))

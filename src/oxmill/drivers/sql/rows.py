@@ -75,6 +75,26 @@ def extras_of(job: NewJob) -> str | None:
     return None if extras == _PLAIN else _encode(extras).decode()
 
 
+def extras_in_flow(job: NewJob, flow: str) -> str:
+    """The same of a next step that is to be of this flow, whatever else it says."""
+    if (
+        job.content_type == JSON
+        and job.timeout is None
+        and not (job.headers or job.fields or job.tags)
+    ):
+        return _encode(Extras(flow=flow, reads=job.reads)).decode()
+    extras = Extras(
+        content_type=job.content_type,
+        timeout=job.timeout,
+        headers=job.headers,
+        fields=job.fields,
+        tags=job.tags,
+        flow=flow,
+        reads=job.reads,
+    )
+    return _encode(extras).decode()
+
+
 @lru_cache(maxsize=1_024)
 def _parsed(text: str) -> Extras:
     try:
@@ -225,11 +245,10 @@ ID_OF_LEASE, ATTEMPT_OF_LEASE, EXTRAS_OF_LEASE = 1, 5, 12
 """Where these stand among the columns of a lease."""
 
 
-def leased(row: Sequence[Any], nonce: int, **in_flow: Any) -> LeasedJob:
-    """A row read just before it was granted, as its holder gets it."""
+def leased(row: Sequence[Any], extras: Extras, nonce: int, **in_flow: Any) -> LeasedJob:
+    """A row read just before it was granted, and what is unusual about it, as its holder gets it."""
     _, job_id, queue, task, payload, attempt, priority, failures, *rest = row
-    crashes, max_attempts, enqueued_at, group, text, progress, unique_key = rest
-    extras = extras_in(text)
+    crashes, max_attempts, enqueued_at, group, _, progress, unique_key = rest
     return LeasedJob(
         id=job_id,
         queue=queue,

@@ -18,9 +18,10 @@ from oxmill.model.rule import Scope
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
-_MORE: Final = 8
+MORE: Final = 8
 """So many lanes more than needed are read: some of them may turn out to be closed."""
-_BEFORE_ALL: Final = (-MAX_PRIORITY - 1, -1, "")
+BEFORE_ALL: Final = (-MAX_PRIORITY - 1, -1, "")
+"""The rank from which lanes are read."""
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class Front:
         self._errand = errand
         self._settings = errand.book.of(queue)
         self._worst = MAX_PRIORITY if priority is None else priority
-        self._read_to = _BEFORE_ALL if priority is None else (priority, -1, "")
+        self._read_to = BEFORE_ALL if priority is None else (priority, -1, "")
         self._all_read = False
         self._lanes: list[tuple[tuple[int, int, str], Lane]] = []
         self._served: dict[LaneKey, Lane] = {}
@@ -165,7 +166,7 @@ class Front:
 
     def _read(self) -> Steps[None]:
         errand = self._errand
-        most = errand.wanted + _MORE
+        most = errand.wanted + MORE
         lanes = yield from read_lanes(self._queue, self._read_to, self._worst, most)
         self._all_read = len(lanes) < most
         if not lanes:

@@ -10,7 +10,7 @@ import msgspec
 from oxmill.drivers.sql.changes import Changes
 from oxmill.drivers.sql.flow_rows import IN_FLOW
 from oxmill.drivers.sql.lanes import join_lanes
-from oxmill.drivers.sql.limits import limits_of
+from oxmill.drivers.sql.limits import limits_of, load_settings
 from oxmill.drivers.sql.opening import look_again, open_queue, rules_ended
 from oxmill.drivers.sql.retiring import forget
 from oxmill.drivers.sql.reviving import fresh, hold_again
@@ -25,7 +25,7 @@ from oxmill.model.bounds import Bounds
 from oxmill.model.job import Reason
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, Rule, RuleKey, RuleKind, RulesPut, Scope
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.state import IDLE, State
 from oxmill.model.value import Micros
 from oxmill.store.admission import check_edit, check_rules, check_settings
@@ -73,22 +73,25 @@ class SqlSteering:
         yield from changes.write()
         return RulesPut(changed=changed + len(lifted), queues=tuple(opened))
 
-    def put_settings(self, request: PutSettings) -> Plan[None]:
+    def put_settings(self, request: PutSettings) -> Plan[QueueSettings]:
         """Holds for every settlement and claim that starts later."""
         check_settings(request, self._bounds, self._able)
         return self._put_settings(request)
 
     @operation("put_settings")
-    def _put_settings(self, request: PutSettings) -> Steps[None]:
-        yield from ask(Guard([request.queue]))
+    def _put_settings(self, request: PutSettings) -> Steps[QueueSettings]:
+        queue = request.queue
+        yield from ask(Guard([queue]))
         changes = Changes((yield from ask(NOW)), Keys(), {})
-        text = msgspec.json.encode(request.settings).decode()
-        put = {"queue": request.queue, "settings": text, "limits": limits_of(request.settings)}
+        before = (yield from load_settings({queue})) if request.only else {}
+        settings = request.onto(before.get(queue, QueueSettings()))
+        text = msgspec.json.encode(settings).decode()
+        put = {"queue": queue, "settings": text, "limits": limits_of(settings)}
         yield from ask(Statement("put_settings", put))
-        yield from open_queue(request.queue)
-        detail = request.settings.summary
-        changes.tell("settings", request.queue, author=request.author, detail=detail)
+        yield from open_queue(queue)
+        changes.tell("settings", queue, author=request.author, detail=settings.summary)
         yield from changes.write()
+        return settings
 
     @operation("cancel")
     def cancel(self, request: Cancel) -> Steps[Steered]:
@@ -106,7 +109,8 @@ class SqlSteering:
             yield from ask(Statement("ask_to_stop", {"seqs": seqs, "reason": str(reason)}))
         _tell(changes, "cancel", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
-        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        opened = changes.gates.reopened
+        queues = tuple({**opened, **changes.gained, **dict.fromkeys(sorted(web.gained))})
         return Steered(ids=_ids(ended), more=more, asked=_ids(asked), queues=queues, news=web.told)
 
     @operation("redrive")
@@ -154,7 +158,8 @@ class SqlSteering:
             _edit_one(changes, job, request)
         _tell(changes, "edit", request.author, len(found))
         yield from changes.write()
-        queues = tuple(dict.fromkeys(job.queue for job in found if job.state is State.WAITING))
+        waiting = [job.queue for job in found if job.state is State.WAITING]
+        queues = tuple({**changes.gates.reopened, **dict.fromkeys(waiting)})
         return Steered(ids=_ids(found), more=more, queues=queues)
 
     @operation("purge")
@@ -168,7 +173,8 @@ class SqlSteering:
             changes.purge(job)
         _tell(changes, "purge", request.author, len(found))
         yield from ripple(web, self._bounds.cleanup_jobs)
-        queues = tuple({**changes.gained, **dict.fromkeys(sorted(web.gained))})
+        opened = changes.gates.reopened
+        queues = tuple({**opened, **changes.gained, **dict.fromkeys(sorted(web.gained))})
         return Steered(ids=_ids(found), more=more, queues=queues, news=web.told)
 
 
@@ -222,23 +228,28 @@ def _takes_key(keys: Keys, job: Standing, now: Micros) -> bool:
 
 def _edit_one(changes: Changes, job: Standing, request: Edit) -> None:
     now = changes.now
-    changes.gates.leave(job)
     moved = request.queue is not None and request.queue != job.queue
+    due_at = job.due_at if request.due_in is None else now + request.due_in
+    if moved or request.due_in is not None:
+        changes.gates.leave(job)
+    else:
+        changes.gates.look_again(job)
     if request.priority is not None:
         job.priority = request.priority
     if request.queue is not None and moved:
         changes.tally.add(job.queue, job.state, -1)
         changes.tally.add(request.queue, job.state, 1)
         job.queue = request.queue
-    due_at = job.due_at if request.due_in is None else now + request.due_in
+    waiting = job.state is State.WAITING
     if job.state is State.HELD:
         job.due_at = due_at
         changes.touch(job)
-    elif job.state is State.WAITING and due_at <= now:
+    elif waiting and due_at <= now:
+        job.due_at = min(job.due_at, due_at)
         if moved:
             changes.line_up(job, job.due_at)
         changes.touch(job)
-    elif request.due_in is not None:
+    elif request.due_in is not None or (waiting and moved):
         changes.line_up(job, due_at)
     else:
         changes.touch(job)

@@ -68,13 +68,15 @@ class Statement(Step[Rows]):
 
 class Many(Step[int]):
     """Run one statement for each row of parameters, given in the order in which the statement
-    names them; the reply is the number of rows changed."""
+    names them; the reply is the number of rows changed. `sure` if all are going to be, for all that is
+    known, and the operation starts again otherwise: then a store need not wait for the reply."""
 
-    __slots__ = ("name", "rows")
+    __slots__ = ("name", "rows", "sure")
 
-    def __init__(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, name: str, rows: Sequence[tuple[Any, ...]], *, sure: bool = False) -> None:
         self.name = name
         self.rows = rows
+        self.sure = sure
 
 
 class Guard(Step[None]):

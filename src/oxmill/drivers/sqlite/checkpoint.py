@@ -16,13 +16,13 @@ import sqlite3
 import time
 from typing import Final
 
-from oxmill.drivers.sqlite.connection import BUSY_SECONDS, Place
+from oxmill.drivers.sqlite.connection import BUSY_SECONDS, LONGEST_LOG, Place
 
 _log = logging.getLogger("oxmill.sqlite")
 
 LOG_BYTES: Final = 4 * 1024 * 1024
 """A log longer than this is worked into the database."""
-_TOO_LONG: Final = 4
+_TOO_LONG: Final = LONGEST_LOG // LOG_BYTES
 """A log file so many times longer is cut, and if it cannot be, people are told."""
 _PATIENCE_MS: Final = 50
 """How long a checkpoint may wait for readers while writers wait for it."""

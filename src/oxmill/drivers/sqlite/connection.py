@@ -20,6 +20,8 @@ _ALSO_FIXED: Final = {(3, 44): 6, (3, 50): 7}
 """Older branches to which the fix was carried, from this release on."""
 SYNCHRONOUS: Final[dict[Mode, str]] = {"durable": "FULL", "process": "NORMAL", "volatile": "OFF"}
 BUSY_SECONDS: Final = 5.0
+LONGEST_LOG: Final = 16 * 1024 * 1024
+"""A log longer than this is cut as soon as nobody needs it any more: a reader had held it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ def _pragmas(place: Place, *, reader: bool) -> list[str]:
     ]
     if place.tends_log:
         pragmas.append("wal_autocheckpoint = 0")
+    else:  # SQLite begins the log anew by itself, and would leave it as long as it ever was
+        pragmas.append(f"journal_size_limit = {LONGEST_LOG}")
     if is_mac():
         pragmas += ["fullfsync = ON", "checkpoint_fullfsync = ON"]
     if reader:

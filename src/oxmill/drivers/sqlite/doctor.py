@@ -13,6 +13,7 @@ from typing import Final
 from oxmill.drivers.sqlite.connection import OLDEST, SYNCHRONOUS, WAL_RESET_FIXED, Place
 from oxmill.drivers.sqlite.filesystem import filesystem_of, is_remote, read_mounts
 from oxmill.drivers.sqlite.migrating import schema_of
+from oxmill.drivers.sqlite.snapshots import readers
 from oxmill.model.info import Finding, Level
 
 _LITTLE_DISK: Final = 256 * 1024 * 1024
@@ -150,11 +151,17 @@ def _space(place: Place) -> Iterator[Finding]:
         yield Finding(
             level=Level.WARN,
             name="log_size",
-            found=f"{size // 2**20} MiB",
+            found=", read by ".join([f"{size // 2**20} MiB", *_who_reads(place)]),
             wanted=f"{_LONG_LOG // 2**20} MiB or less",
             risk="reads become slow and the disk fills up",
-            remedy="end long reads of the database: a sqlite3 shell, an export, a backup",
+            remedy="end long reads of the database: a sqlite3 shell, an export, a backup; the log is "
+            "cut by itself then",
         )
+
+
+def _who_reads(place: Place) -> list[str]:
+    names = readers(place.path.with_name(f"{place.path.name}-shm"))
+    return [", ".join(names)] if names else []
 
 
 def _settings(connection: sqlite3.Connection, place: Place) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from oxmill.drivers.sql.claiming import SqlClaiming
 from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
@@ -14,6 +13,7 @@ from oxmill.drivers.sql.scheduling import SqlScheduling
 from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.drivers.sqlite.borrowing import SqliteBorrowing
+from oxmill.drivers.sqlite.claiming import SqliteClaiming
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
 from oxmill.drivers.sqlite.installing import SqliteInstalling
@@ -60,7 +60,7 @@ def open_sqlite(
         capabilities=able,
         installing=SqliteInstalling(place),
         enqueueing=SqlEnqueueing(bounds, able),
-        claiming=SqlClaiming(bounds),
+        claiming=SqliteClaiming(bounds),
         settling=SqlSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Final
 
-from oxmill.errors import SchemaMismatch
+from oxmill.drivers.sql.versions import Migration, migrations_of, refuse_newer
 from oxmill.model.info import Schema
 from oxmill.model.value import Micros
 
@@ -21,35 +18,9 @@ _LEDGER: Final = """CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT"""
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One step from a version of the schema to the next."""
-
-    version: int
-    name: str
-    text: str
-
-    @property
-    def checksum(self) -> str:
-        """Tells whether the text is still the one that was applied."""
-        import hashlib  # noqa: PLC0415 - idle workers do without
-
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@cache
 def migrations() -> tuple[Migration, ...]:
     """All migrations, oldest first."""
-    folder = files("oxmill.drivers.sqlite").joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple(
-        Migration(
-            int(name.partition("_")[0]),
-            name.removesuffix(".sql"),
-            folder.joinpath(name).read_text(encoding="utf-8"),
-        )
-        for name in names
-    )
+    return migrations_of("oxmill.drivers.sqlite")
 
 
 def pending_sql(current: int = 0) -> str:
@@ -91,11 +62,7 @@ def migrate(connection: sqlite3.Connection, clock: Callable[[], Micros]) -> None
 
 def _due(connection: sqlite3.Connection) -> bool:
     schema = schema_of(connection)
-    if schema.current > schema.newest:
-        raise SchemaMismatch(
-            f"the database has schema version {schema.current}, but this Oxmill knows only up to "
-            f"{schema.newest}; update Oxmill here, or use the version that wrote it"
-        )
+    refuse_newer(schema)
     return schema.pending
 
 

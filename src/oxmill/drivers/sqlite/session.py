@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from oxmill.drivers.sql.arriving import arrivals, labels_of
+from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import (
     Draw,
     Enter,
@@ -26,7 +28,13 @@ from oxmill.drivers.sql.steps import (
     Wave,
     Whole,
 )
-from oxmill.drivers.sqlite.statements import positional_text, statement_text
+from oxmill.drivers.sqlite.statements import (
+    SEVERAL,
+    positional_text,
+    several_text,
+    statement_text,
+    takes_all,
+)
 from oxmill.model.job import Enqueued
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
@@ -34,12 +42,9 @@ from oxmill.store.plan import Plan, Step, Steps, Together
 T = TypeVar("T")
 
 _SEQ = ("", "seq")
-_INSERT = positional_text("insert_job")
 _COUNT = positional_text("add_counts")
 _LAST = statement_text("last_number")
 _UNDO = positional_text("undo_drawn")
-_LABEL = positional_text("add_fields")
-_LANE = positional_text("join_lanes")
 
 
 class Session:
@@ -137,7 +142,7 @@ class Session:
             case Statement():
                 reply = self._rows(step)
             case Many():
-                reply = self._run(positional_text(step.name), step.rows)
+                reply = self._many(step)
             case Tallied():
                 self._add(step.changes)
             case Now():
@@ -163,22 +168,37 @@ class Session:
         # Always fetch everything: a statement left half-read would keep its locks.
         return self._cursor.execute(statement_text(step.name), step.parameters).fetchall()
 
-    def _run(self, text: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    def _many(self, step: Many) -> int:
+        if takes_all(step.name):
+            rows = {"rows": json_text(step.rows)}
+            return self._cursor.execute(statement_text(step.name), rows).rowcount
+        return self._run(step.name, step.rows)
+
+    def _run(self, name: str, rows: Sequence[tuple[Any, ...]]) -> int:
         if len(rows) == 1:
-            return self._cursor.execute(text, rows[0]).rowcount
-        return self._cursor.executemany(text, rows).rowcount
+            return self._cursor.execute(positional_text(name), rows[0]).rowcount
+        changed, done = 0, 0
+        text = several_text(name)
+        if text is not None:
+            for done in range(SEVERAL, len(rows) + 1, SEVERAL):
+                values = list(chain.from_iterable(rows[done - SEVERAL : done]))
+                changed += self._cursor.execute(text, values).rowcount
+        if done < len(rows):
+            left = rows[done:] if done else rows
+            changed += self._cursor.executemany(positional_text(name), left).rowcount
+        return changed
 
     def _store(self, step: Fresh) -> tuple[Enqueued, ...] | None:
         jobs = step.jobs
         first = self._draw(len(jobs))
         new = arrivals(jobs, first, self._clock())
-        if self._cursor.executemany(_INSERT, new.rows).rowcount < len(jobs):
+        if self._run("insert_job", new.rows) < len(jobs):
             self._cursor.execute(_UNDO, (first, first + len(jobs) - 1))
             return None
         if new.labelled and (found := labels_of(new.rows)):
-            self._run(_LABEL, found)
+            self._run("add_fields", found)
         if new.lanes:
-            self._run(_LANE, new.lanes)
+            self._run("join_lanes", new.lanes)
         if self._counts.keys().isdisjoint(new.counts):
             self._counts.update(new.counts)
         else:

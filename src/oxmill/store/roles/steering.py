@@ -6,7 +6,7 @@ from typing import Protocol
 
 from oxmill.model.query import Cancel, Edit, Purge, Redrive, Steered
 from oxmill.model.rule import PutRules, RulesPut
-from oxmill.model.settings import PutSettings
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.store.plan import Plan
 
 
@@ -22,8 +22,9 @@ class Steering(Protocol):
         themselves at `expires_at`. Jobs kept back by a rule that ends are back in their places."""
         ...
 
-    def put_settings(self, request: PutSettings, /) -> Plan[None]:
-        """Holds for every settlement and claim that starts later."""
+    def put_settings(self, request: PutSettings, /) -> Plan[QueueSettings]:
+        """Holds for every settlement and claim that starts later. What is not to be put stays as it
+        is, whoever changes it at the same time. Gives the settings that hold now."""
         ...
 
     def cancel(self, request: Cancel, /) -> Plan[Steered]:

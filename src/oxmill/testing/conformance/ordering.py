@@ -6,13 +6,14 @@ import pytest
 
 from oxmill.model.claim import ClaimIds
 from oxmill.model.info import ListQueues
-from oxmill.model.query import Cancel, Purge
+from oxmill.model.query import Cancel, Edit, Purge, Redrive
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
 from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
+from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.capabilities import Capability
 from oxmill.testing.conformance.limiting import asked
-from oxmill.testing.conformance.world import World, almost, by_id, new_job, of_group
+from oxmill.testing.conformance.world import QUEUE, World, almost, by_id, new_job, of_group
 
 
 async def test_one_job_of_an_ordered_group_runs_at_a_time(world: World) -> None:
@@ -90,6 +91,123 @@ async def test_an_ended_job_lets_the_next_one_start(world: World, outcome: Outco
     await world.settle(lease, outcome)
 
     assert await world.ids(9) == ["a2"]
+
+
+# -- what a job that is to be tried again keeps shut ---------------------------------------------
+
+
+async def retried(world: World, *, unique: UniqueKey | None = None) -> None:
+    """The first of an ordered group is to be tried again in a long time, and a claim has seen it."""
+    world.require(Capability.LIMITS)
+    await world.configure(ordered_groups=True)
+    await world.enqueue(new_job("a1", group="a", unique=unique), new_job("a2", group="a"))
+    await world.enqueue(new_job("worse", group="a", priority=1))
+    (lease,) = await world.claim()
+    await world.settle(lease, Outcome.RETRY, delay=world.span(600))
+    assert await world.ids(9) == []
+
+
+async def test_a_job_tried_again_says_when(world: World) -> None:
+    await retried(world)
+
+    job = await world.job("a1")
+
+    assert job is not None
+    assert job.due_at == (job.history[-1].ended_at or 0) + world.span(600)
+    assert (await asked(world)).next_due == job.due_at
+
+
+@pytest.mark.parametrize("steer", [Cancel, Purge])
+async def test_a_group_opens_when_the_job_it_waits_for_leaves(world: World, steer: type) -> None:
+    await retried(world)
+
+    answer = await world.do(steer(filter=by_id("a1")))
+
+    assert answer.queues == (QUEUE,)
+    assert await world.ids(9) == ["a2"]
+
+
+async def test_a_group_opens_when_the_job_it_waits_for_is_due_now(world: World) -> None:
+    await retried(world)
+
+    answer = await world.do(Edit(filter=by_id("a1"), due_in=0))
+
+    assert answer.queues == (QUEUE,)
+    assert await world.ids(9) == ["a1"]
+
+
+async def test_a_group_opens_when_the_job_it_waits_for_is_put_off(world: World) -> None:
+    await retried(world)
+
+    await world.do(Edit(filter=by_id("a1"), due_in=world.span(900)))
+
+    assert await world.ids(9) == ["a2"]
+
+
+async def test_a_group_opens_when_the_job_it_waits_for_is_moved(world: World) -> None:
+    await retried(world)
+
+    answer = await world.do(Edit(filter=by_id("a1"), queue="other"))
+
+    moved = await world.job("a1")
+    assert moved is not None
+    assert moved.state is State.SCHEDULED
+    assert QUEUE in answer.queues
+    assert await world.ids(9, queues=("other",)) == []
+    assert await world.ids(9) == ["a2"]
+
+
+async def test_a_group_opens_when_the_job_it_waits_for_is_replaced(world: World) -> None:
+    key = UniqueKey(key="k", on_conflict=OnConflict.REPLACE)
+    await retried(world, unique=key)
+
+    await world.enqueue(new_job("new", group="a", unique=key))
+
+    assert await world.ids(9) == ["a1"]
+
+
+async def test_a_refused_batch_leaves_a_group_shut(world: World) -> None:
+    key = UniqueKey(key="k", on_conflict=OnConflict.REPLACE)
+    await retried(world, unique=key)
+
+    await world.enqueue(new_job("new", group="a", unique=key), new_job("a2", payload=b"2"))
+
+    assert await world.ids(9) == []
+
+
+async def test_a_group_opens_once_a_job_that_it_waited_for_is_driven_again(world: World) -> None:
+    await retried(world)
+    await world.do(Cancel(filter=by_id("a1")))
+
+    await world.do(Redrive(filter=by_id("a1")))
+
+    assert await world.ids(9) == ["a2"]
+
+
+async def test_another_priority_alone_opens_nothing(world: World) -> None:
+    await retried(world)
+
+    await world.do(Edit(filter=by_id("a1"), priority=-1))
+    assert await world.ids(9) == []
+    await world.do(Edit(filter=by_id("a1"), due_in=0))
+
+    assert await world.ids(9) == ["a1"]
+
+
+async def test_a_group_that_others_have_shut_too_stays_shut(world: World) -> None:
+    world.require(Capability.LIMITS)
+    await world.enqueue(*of_group("a", 4))
+    one, two, three = await world.claim(3)
+    await world.configure(ordered_groups=True)
+    await world.settle(one, Outcome.RETRY, delay=world.span(600))
+    await world.settle(two, Outcome.RETRY, delay=world.span(600))
+    await world.settle(three, Outcome.RELEASE, closes=Scope.GROUP, delay=world.span(300))
+
+    await world.do(Cancel(filter=by_id("a1")))
+    assert await world.ids(9) == []
+    await world.do(Cancel(filter=by_id("a2")))
+
+    assert await world.ids(9) == []
 
 
 async def test_a_job_without_a_group_goes_behind_as_ever(world: World) -> None:

@@ -248,6 +248,39 @@ async def test_settings_are_kept_and_replaced_whole(world: World) -> None:
     assert other.settings == QueueSettings()
 
 
+async def test_some_settings_are_put_and_the_others_stay(world: World) -> None:
+    first = QueueSettings(keep_succeeded=5, keep_failed=6)
+    await world.do(PutSettings(queue=QUEUE, settings=first))
+
+    change = PutSettings(queue=QUEUE, settings=QueueSettings(keep_failed=7), only=("keep_failed",))
+    answer = await world.do(change)
+
+    assert answer == QueueSettings(keep_succeeded=5, keep_failed=7)
+    (info,) = (await world.do(ListQueues(queues=(QUEUE,)))).items
+    assert info.settings == answer
+
+
+async def test_settings_put_at_the_same_time_are_all_kept(world: World) -> None:
+    wanted = {"keep_succeeded": 5, "keep_failed": 6, "keep_cancelled": 7}
+
+    for rest in range(4):
+        given: dict[str, Any] = {name: value + rest for name, value in wanted.items()}
+        await world.at_once(
+            *(
+                PutSettings(queue=QUEUE, settings=QueueSettings(**{name: value}), only=(name,))
+                for name, value in given.items()
+            )
+        )
+
+        (info,) = (await world.do(ListQueues(queues=(QUEUE,)))).items
+        assert info.settings == QueueSettings(**given)
+
+
+async def test_a_setting_that_there_is_not_is_refused(world: World) -> None:
+    with pytest.raises(BadInput):
+        await world.do(PutSettings(queue=QUEUE, settings=QueueSettings(), only=("colour",)))
+
+
 async def test_a_queue_with_settings_is_listed(world: World) -> None:
     await world.do(PutSettings(queue="quiet", settings=QueueSettings(keep_failed=9)))
 

@@ -48,6 +48,7 @@ ACROSS: Final = (
     "cancelling",
     "counting",
     "doorbell",
+    "explaining",
     "fidelity",
     "flowing",
     "following",

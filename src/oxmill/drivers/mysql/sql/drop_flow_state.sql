@@ -1,3 +1,5 @@
 -- Flows go; this is about their rows in `oxmill_flow_state`.
 -- Parameters: ids, a JSON array.
-DELETE FROM oxmill_flow_state WHERE flow IN (:ids*);
+DELETE s
+FROM JSON_TABLE(:ids, '$[*]' COLUMNS (value VARBINARY(200) PATH '$')) AS asked
+STRAIGHT_JOIN oxmill_flow_state AS s FORCE INDEX (PRIMARY) ON s.flow = asked.value;

@@ -1,16 +1,16 @@
--- The usual claim of one gated queue: limits of the queue, groups that take turns of one job. At most
--- `most` jobs go out under a lease, in the order of serving. Anything else (rules, jobs set aside,
+-- The usual claim of one gated queue: limits of the queue and of its groups, which take turns of one job.
+-- At most `most` jobs go out under a lease, in the order of serving. Anything else (rules, jobs set aside,
 -- something to tend to, a group that is shut, a key to be freed) is left to the caller, who must see to it:
--- then nothing is granted.
+-- then nothing is granted. Lanes whose moment has come open before, `bound` of them.
 -- `known` is the settings that the caller has read, with their concurrency and the interval and burst of
--- their rate; if they are others by now, that is left to the caller too. None of the groups has a
--- limit of its own.
+-- their rate, and the same for each group; if they are others by now, that is left to the caller too.
 -- Result: the columns of a lease, one row per job, in no order; then one row without a job: as `extras`
 -- the seqs in the order of serving, or the settings, if the claim is left to the caller (`tend`); now
 -- and next_due.
 CREATE OR REPLACE FUNCTION oxmill.claim_gated(
     wanted text, most integer, length bigint, holder text, mark bigint, at bigint,
-    known text, slots integer, pace bigint, burst integer
+    known text, slots integer, pace bigint, burst integer, group_slots integer, group_pace bigint,
+    group_burst integer, bound integer
 ) RETURNS TABLE (
     seq bigint, id text, queue text, task text, payload bytea, attempt integer, priority integer,
     failures integer, crashes integer, max_attempts integer, enqueued_at bigint, group_name text,
@@ -39,6 +39,13 @@ BEGIN
     PERFORM oxmill.enter_gates(ARRAY[wanted]);
     moment := coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
     now := moment;
+    UPDATE oxmill.lanes AS l SET opens_at = 0, behind = NULL
+    WHERE l.ctid = ANY (ARRAY(
+        SELECT p.ctid FROM oxmill.lanes AS p
+        WHERE p.opens_at > 0 AND p.queue = wanted AND p.opens_at <= moment
+        ORDER BY p.opens_at
+        LIMIT bound
+    ));
     settings := (SELECT s.settings FROM oxmill.queue_settings AS s WHERE s.queue = wanted);
     tend := settings IS DISTINCT FROM known OR oxmill.unusual(wanted, moment);
     IF NOT tend THEN
@@ -57,9 +64,10 @@ BEGIN
             room := least(room, burst - (tat - moment + pace - 1) / pace);
         END IF;
         SELECT
-            c.seqs, c.names, c.priorities, c.kept, c.kept_priorities, c.gone, c.gone_priorities
+            c.seqs, c.names, c.priorities, c.kept, c.kept_priorities, c.gone, c.gone_priorities,
+            c.parked, c.parked_priorities, c.parked_until, c.spent, c.spent_until
         INTO choice
-        FROM oxmill.choose(wanted, room, moment) AS c;
+        FROM oxmill.choose(wanted, room, moment, group_slots, group_pace, group_burst) AS c;
         tend := choice.seqs IS NULL;
     END IF;
     IF NOT tend THEN
@@ -98,18 +106,27 @@ BEGIN
             j.seq, j.id, j.queue, j.task, j.payload, j.attempt - 1, j.priority, j.failures,
             j.crashes, j.max_attempts, j.enqueued_at, j.group_name, j.extras, j.progress,
             j.unique_key, NULL::bigint, NULL::bigint, NULL::boolean;
-        IF pace IS NOT NULL THEN
-            tat := tat + pace * cardinality(taken);
-            INSERT INTO oxmill.meters AS m (queue, scope, target, tat, closed_until, idle_at)
-            VALUES (wanted, 'queue', '', tat, 0, tat)
-            ON CONFLICT (queue, scope, target) DO UPDATE SET
-                tat = excluded.tat,
-                idle_at = greatest(excluded.tat, m.closed_until);
-        END IF;
+        tat := tat + pace * cardinality(taken);
+        INSERT INTO oxmill.meters AS m (queue, scope, target, tat, closed_until, idle_at)
+        SELECT wanted, u.scope, u.target, u.tat, 0, u.tat
+        FROM (
+            SELECT 'queue' AS scope, '' AS target, tat WHERE pace IS NOT NULL
+            UNION ALL
+            SELECT 'group', s.name, s.tat
+            FROM unnest(choice.spent, choice.spent_until) AS s (name, tat)
+        ) AS u
+        ON CONFLICT (queue, scope, target) DO UPDATE SET
+            tat = excluded.tat,
+            idle_at = greatest(excluded.tat, m.closed_until);
     END IF;
     PERFORM oxmill.end_turns(
         wanted, choice.kept, choice.kept_priorities, choice.gone, choice.gone_priorities
     );
+    IF choice.parked IS NOT NULL THEN
+        PERFORM oxmill.park_lanes(
+            wanted, choice.parked, choice.parked_priorities, choice.parked_until
+        );
+    END IF;
     IF cardinality(taken) < most THEN
         -- A queue that is closed now tells nothing about its lanes.
         opens := CASE WHEN tat - (burst - 1) * pace > moment THEN tat - (burst - 1) * pace END;

@@ -16,20 +16,29 @@ DECLARE
 BEGIN
     IF gone_first THEN
         RETURN QUERY
-        SELECT g.item, g.of_queue, g.kept, special AND oxmill.frees(g.of_queue, g.of_group)
+        SELECT g.item, g.of_queue, g.kept, special AND coalesce((
+            SELECT s.limits & CASE WHEN g.of_group IS NULL THEN 2 ELSE 6 END > 0
+            FROM oxmill.queue_settings AS s WHERE s.queue = g.of_queue
+        ), false)
         FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
         GET DIAGNOSTICS settled = ROW_COUNT;
     END IF;
     IF settled < cardinality(ids) THEN
         RETURN QUERY
-        SELECT k.item, k.of_queue, k.kept, special AND oxmill.frees(k.of_queue, k.of_group)
+        SELECT k.item, k.of_queue, k.kept, special AND coalesce((
+            SELECT s.limits & CASE WHEN k.of_group IS NULL THEN 2 ELSE 6 END > 0
+            FROM oxmill.queue_settings AS s WHERE s.queue = k.of_queue
+        ), false)
         FROM oxmill.complete_kept(
             ids, attempts, nonces, results, usual, special, moment
         ) AS k;
         GET DIAGNOSTICS settled = ROW_COUNT;
         IF NOT gone_first AND settled < cardinality(ids) THEN
             RETURN QUERY
-            SELECT g.item, g.of_queue, g.kept, special AND oxmill.frees(g.of_queue, g.of_group)
+            SELECT g.item, g.of_queue, g.kept, special AND coalesce((
+                SELECT s.limits & CASE WHEN g.of_group IS NULL THEN 2 ELSE 6 END > 0
+                FROM oxmill.queue_settings AS s WHERE s.queue = g.of_queue
+            ), false)
             FROM oxmill.complete_gone(ids, attempts, nonces, usual, special) AS g;
         END IF;
     END IF;

@@ -13,9 +13,15 @@ DECLARE
 BEGIN
     mine := ARRAY(
         SELECT l.ctid
-        FROM unnest(groups, queues, priorities) AS a (group_name, queue, priority)
-        JOIN oxmill.lanes AS l
-            ON l.group_name = a.group_name AND l.queue = a.queue AND l.priority = a.priority
+        FROM oxmill.lanes AS l
+        WHERE l.ctid = ANY (ARRAY(
+            SELECT (
+                SELECT o.ctid FROM oxmill.lanes AS o
+                WHERE
+                    o.group_name = a.group_name AND o.queue = a.queue AND o.priority = a.priority
+            )
+            FROM unnest(groups, queues, priorities) AS a (group_name, queue, priority)
+        ))
         FOR UPDATE OF l SKIP LOCKED
     );
     DELETE FROM oxmill.lanes AS l

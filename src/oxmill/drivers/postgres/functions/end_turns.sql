@@ -1,5 +1,6 @@
 -- What has become of the lanes that a claim has served: those `kept` go behind all others, in this order;
 -- those that are `gone` are dropped, unless somebody joins them. Either may be NULL for none.
+-- Each lane is looked up by itself: a join is planned for as many lanes as there were at first.
 CREATE OR REPLACE FUNCTION oxmill.end_turns(
     wanted text, kept text[], kept_priorities integer[], gone text[], gone_priorities integer[]
 ) RETURNS void
@@ -14,12 +15,17 @@ AS $$
 BEGIN
     IF kept IS NOT NULL THEN
         WITH drawn AS MATERIALIZED (
-            SELECT k.name, k.priority, nextval('oxmill.numbers') AS turn
+            SELECT
+                nextval('oxmill.numbers') AS turn,
+                (
+                    SELECT l.ctid FROM oxmill.lanes AS l
+                    WHERE l.group_name = k.name AND l.queue = wanted AND l.priority = k.priority
+                ) AS at
             FROM unnest(kept, kept_priorities) AS k (name, priority)
         )
         UPDATE oxmill.lanes AS l SET turn = d.turn, served = 0
         FROM drawn AS d
-        WHERE l.group_name = d.name AND l.queue = wanted AND l.priority = d.priority;
+        WHERE l.ctid = d.at;
     END IF;
     IF gone IS NOT NULL THEN
         PERFORM oxmill.drop_lanes(

@@ -19,13 +19,22 @@ BEGIN
         RETURN;
     END IF;
     IF EXISTS (SELECT 1 FROM oxmill.lanes AS l WHERE l.opens_at > 0 AND l.queue = ANY (wanted)) THEN
+        -- Each is looked up by itself: a join is planned for as many lanes as there were at first.
         UPDATE oxmill.lanes AS l SET opens_at = 0, behind = NULL
-        FROM (
-            SELECT DISTINCT f.group_name, n.queue
-            FROM unnest(news) AS n
-            CROSS JOIN LATERAL unnest(n.freed) AS f (group_name)
-        ) AS freed
-        WHERE l.group_name = freed.group_name AND l.queue = freed.queue AND l.opens_at > 0;
+        WHERE l.ctid = ANY (ARRAY(
+            SELECT o.at
+            FROM (
+                SELECT DISTINCT f.group_name, n.queue
+                FROM unnest(news) AS n
+                CROSS JOIN LATERAL unnest(n.freed) AS f (group_name)
+            ) AS freed
+            CROSS JOIN LATERAL (
+                SELECT p.ctid AS at, p.opens_at FROM oxmill.lanes AS p
+                WHERE p.group_name = freed.group_name AND p.queue = freed.queue
+                OFFSET 0
+            ) AS o
+            WHERE o.opens_at > 0
+        ));
     END IF;
     INSERT INTO oxmill.lanes AS l (group_name, queue, priority, turn)
     SELECT DISTINCT ON (n.group_name, n.queue, n.priority)

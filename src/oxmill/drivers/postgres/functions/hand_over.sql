@@ -147,7 +147,10 @@ BEGIN
     END;
     RETURN QUERY
     SELECT
-        a.number::integer, a.queue, clock, special AND oxmill.frees(a.queue, a.group_name),
+        a.number::integer, a.queue, clock, special AND coalesce((
+            SELECT s.limits & CASE WHEN a.group_name IS NULL THEN 2 ELSE 6 END > 0
+            FROM oxmill.queue_settings AS s WHERE s.queue = a.queue
+        ), false),
         CASE WHEN a.flow = ANY (over) THEN a.flow END
     FROM unnest(of_queues, of_groups, of_flows) WITH ORDINALITY
         AS a (queue, group_name, flow, number);

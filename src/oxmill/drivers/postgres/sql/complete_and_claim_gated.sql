@@ -21,6 +21,7 @@ SELECT
     enqueued_at, group_name, extras, progress, unique_key, now, next_due, tend
 FROM oxmill.claim_gated(
     :queue::text, :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
-    :known::text, :slots::integer, :pace::bigint, :burst::integer
+    :known::text, :slots::integer, :pace::bigint, :burst::integer, :group_slots::integer,
+    :group_pace::bigint, :group_burst::integer, :bound::integer
 )
 WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[]);

@@ -2,7 +2,7 @@
 -- If the steps were not settled, nothing is claimed: the caller settles them first.
 -- Parameters: those of `hand_over`, and those of `claim`.
 -- Result: the columns of `hand_over`, with all else NULL; then, with these
--- NULL, the rows of `claim`.
+-- NULL, the rows of `claim`; then, as id, queue and payload, those of `fields_read`.
 WITH done AS MATERIALIZED (
     SELECT item, of_queue, moment, frees, ended_flow
     FROM oxmill.hand_over(
@@ -15,6 +15,16 @@ WITH done AS MATERIALIZED (
         :groups::text[], :sizes::bigint[], :label_jobs::integer[], :label_names::text[],
         :label_values::text[], :usual::bigint, :usual_failed::bigint, :at::bigint
     )
+), claimed AS MATERIALIZED (
+    SELECT
+        seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+        enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend,
+        line_steps, tend_steps
+    FROM oxmill.claim(
+        :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint,
+        :at::bigint, :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
+    )
+    WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[])
 )
 SELECT
     item, of_queue, moment, frees, ended_flow, NULL::bigint, NULL::text, NULL::text, NULL::text,
@@ -27,8 +37,9 @@ SELECT
     NULL, NULL, NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures,
     crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, now, next_due,
     tend, line_steps, tend_steps
-FROM oxmill.claim(
-    :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
-    :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
-)
-WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[]);
+FROM claimed
+UNION ALL
+SELECT
+    NULL, NULL, NULL, NULL, NULL, NULL, of_flow, of_name, NULL, of_value, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM oxmill.fields_read(ARRAY(SELECT c.extras FROM claimed AS c WHERE c.extras IS NOT NULL));

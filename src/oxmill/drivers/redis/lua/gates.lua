@@ -61,14 +61,9 @@ do
     return kind .. PART .. queue .. (group ~= '' and PART .. group or '')
   end
 
-  -- Keep a group in its queue (or the queue, if the group is empty) closed for some time.
-  function gates.close(queue, group, moment)
-    local name = gates.meter_name('closed', queue, group)
-    if moment > gates.meter(name) then
-      meters[name] = moment
-      zput(METERS, name, moment)
-      hput(RULES, 'gated:queue:' .. queue, '1')
-    end
+  function gates.closed_until(queue, group)
+    local name = groups.closing_name(queue, group)
+    return groups.new_closing(name) or gates.meter(name)
   end
 
   -- A throttle is one valve, whatever queues its jobs are in.
@@ -111,7 +106,7 @@ do
     if settings[at + 1] and settings[at + 1] > 0 then
       valve(gate, gates.meter_name('rate', queue, group), settings[at + 1], settings[at + 2])
     end
-    local asked = gates.meter(gates.meter_name('closed', queue, group))
+    local asked = gates.closed_until(queue, group)
     if asked > now then gate.closed[1] = asked end
     for _, kind in ipairs(KINDS) do
       add_rule(gate, kind, group == '' and 'queue' or 'group', group == '' and queue or group)

@@ -12,7 +12,7 @@ do
   local PART, STATE = '\31', '\30'
   local HEAD, LANE, LANE_SIZE = '>I4', '>i4I6BI2', 13
   local DEFAULT = {86400000000, 30 * 86400000000, 86400000000}
-  local crews, changed, parkings, abouts, settings = {}, {}, {}, {}, {}
+  local crews, changed, parkings, abouts, settings, closings = {}, {}, {}, {}, {}, {}
 
   function groups.key(kind, queue, part)
     local key = ROOT .. ':' .. kind .. ':' .. queue
@@ -176,6 +176,36 @@ do
       end
     end
     if opened then zput(groups.key('opens', queue), group, false) end
+  end
+
+  function groups.closing_name(queue, group) return 'closed' .. PART .. queue .. (group ~= '' and PART .. group or '') end
+
+  -- Until when it is closed, if that has changed in this step: the store learns of it at the end.
+  function groups.new_closing(name) return closings[name] end
+
+  local function closed_until(name)
+    if not closings[name] then closings[name] = tonumber(redis.call('ZSCORE', METERS, name) or 0) end
+    return closings[name]
+  end
+
+  -- Keep a group in its queue (or the queue, if the group is empty) closed until then. What is closed
+  -- already stays so for longer than both, so that it does not open when one of those who closed it leaves.
+  function groups.close(queue, group, moment)
+    local name = groups.closing_name(queue, group)
+    local before = closed_until(name)
+    closings[name] = before > now and math.max(before, moment) + 1 or moment
+    zput(METERS, name, closings[name])
+    hput(RULES, 'gated:queue:' .. queue, '1')
+  end
+
+  -- A job that was to be tried again then goes, or is due now: its ordered group opens, unless others have
+  -- closed it too.
+  function groups.reopen(queue, group, moment)
+    local name = groups.closing_name(queue, group)
+    if closed_until(name) ~= moment then return end
+    closings[name] = 0
+    zput(METERS, name, false)
+    groups.open(queue, group)
   end
 
   function groups.start(queue, group)

@@ -79,19 +79,26 @@ do
     if groups.ordered(queue, group) then groups.open(queue, group) end
   end
 
-  local function step_out(job, group, claimed)
-    local key, counted = stand(job, group)
+  -- Unless it `stays` what it is to its group, others of that need not wait until it is tried again.
+  local function step_out(job, group, stays)
+    local s, key, counted = job.s, stand(job, group)
     zput(key, rank(job), false)
-    if counted then tally(now_of(job.s), -1) end
+    if counted then tally(now_of(s), -1) end
     put_behind(job, false)
-    if not claimed then look_again(job.s[QUEUE], group) end
+    if stays then return end
+    look_again(s[QUEUE], group)
+    if group ~= '' and due_at(job) > now then
+      groups.reopen(s[QUEUE], group, due_at(job))
+      gain(s[QUEUE])
+    end
   end
 
-  leave = function(job, claimed)
+  -- `stays` if it is claimed, or comes back at once and is not due at another time.
+  leave = function(job, stays)
     local s, group = job.s, groups.of(job)
     local state, queue = s[STATE], s[QUEUE]
     if state == WAITING then
-      step_out(job, group, claimed)
+      step_out(job, group, stays)
     elseif state == SCHEDULED then
       zput(due_of(queue), job.seq, false)
     elseif state == RUNNING then
@@ -121,7 +128,7 @@ do
   -- A waiting job goes behind a gate of its own, or back to where it stood if there is none.
   stand_behind = function(job, gate)
     local group = groups.of(job)
-    step_out(job, group)
+    step_out(job, group, true)
     put_behind(job, gate)
     wait(job, group)
     save(job)

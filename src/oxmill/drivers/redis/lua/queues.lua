@@ -1,12 +1,14 @@
 -- Guarantee: counts, totals, rules, settings and gates of these queues as of one moment. Writes nothing.
 -- KEYS: those of keys.py.
--- ARGV: 3 how many groups are asked about, 4… these groups, then queues.
--- Result: {now, {rules on tasks, groups and fields: rule, when its throttle opens or 0…}, then per queue
+-- ARGV: 3 how many groups are asked about, 4 in msgpack the targets of rules (scope:target) that are asked
+-- about, none for all, 5 the job whose place is asked for or '', 6… these groups, then queues.
+-- Result: {now, {rules on tasks, groups and fields: rule, when its throttle opens or 0…}, {first in line and
+-- how many are before the job} or {}, then per queue
 -- {counts of the 7 states, totals of the 3 ends, when the job at the head of the line was enqueued or 0,
 -- settings or '', rules on record, {gates}, rule in force…}}. A gate is {running, room or -1, opens at or 0,
--- waiting}: the queue's, then each group's, if groups are asked about.
+-- waiting, when its rate, its throttle and its closing open, each or 0}: the queue's, then each group's, if groups are asked about.
 local LOOKED_AT = 100
-local asked = {unpack(ARGV, 4, 3 + ARGV[3])}
+local asked, targets = {unpack(ARGV, 6, 5 + ARGV[3])}, cmsgpack.unpack(ARGV[4])
 
 -- The best-ranked waiting job, over the line, lanes and jobs set aside; of very many lanes the first.
 local function head_of_line(queue)
@@ -35,16 +37,20 @@ local function tell_gate(queue, group)
   local running = group == '' and redis.call('ZCARD', leases_of(queue)) or groups.crew(queue, group)[1]
   local gate, room, opens = gates.of(queue, group, running), -1, 0
   local waiting = group == '' and 0 or redis.call('ZCARD', groups.key('lane', queue, group))
+  local paced, throttled = 0, 0
   for _, valve in ipairs(gate.valves) do
-    local left = gates.room(valve)
+    local left, until_then = gates.room(valve), gates.opens_at(valve)
     room = room < 0 and left or math.min(room, left)
-    if left == 0 then opens = math.max(opens, gates.opens_at(valve)) end
+    if left == 0 then
+      opens = math.max(opens, until_then)
+      if string.sub(valve[1], 1, 4) == 'rate' then paced = until_then else throttled = until_then end
+    end
   end
-  local asked_until = gates.meter(gates.meter_name('closed', queue, group))
+  local asked_until = gates.closed_until(queue, group)
   if asked_until > now then
     room, opens = #gate.valves > 0 and 0 or -1, math.max(opens, asked_until)
   end
-  return {running, room, opens, waiting}
+  return {running, room, opens, waiting, paced, throttled, asked_until > now and asked_until or 0}
 end
 
 local function tell_queue(queue)
@@ -72,7 +78,16 @@ end
 
 local scoped = {}
 if #asked > 0 then
-  local names = redis.call('ZRANGEBYSCORE', ENDINGS, '(' .. string.format('%d', now), '+inf', 'LIMIT', 0, 1000)
+  local names = {}
+  for _, target in ipairs(targets) do
+    for _, kind in ipairs({'block', 'pause', 'throttle'}) do
+      local scope, name = string.match(target, '^(%a+):(.*)$')
+      if gates.rule(kind, scope, name) then names[#names + 1] = kind .. ':' .. target end
+    end
+  end
+  if #targets == 0 then
+    names = redis.call('ZRANGEBYSCORE', ENDINGS, '(' .. string.format('%d', now), '+inf', 'LIMIT', 0, 1000)
+  end
   for _, name in ipairs(names) do
     if not string.find(name, '^%a+:queue:') then
       local valve = gates.of_rule(name).valves[1]
@@ -81,6 +96,18 @@ if #asked > 0 then
     end
   end
 end
-local told = {now, scoped}
-for i = 4 + ARGV[3], #ARGV do told[#told + 1] = tell_queue(ARGV[i]) end
+
+-- Where a job stands in the line of its queue and group, if it does.
+local function place_of(id)
+  local job = id ~= '' and by_id(id)
+  if not job or job.s[STATE] ~= WAITING or behind(job) then return {} end
+  local queue, group = job.s[QUEUE], groups.of(job)
+  local line = group == '' and line_of(queue) or groups.key('lane', queue, group)
+  local ahead = redis.call('ZRANK', line, rank(job))
+  local first = ahead and load(seq_of(redis.call('ZRANGE', line, 0, 0)[1]))
+  return first and {first.id, ahead} or {}
+end
+
+local told = {now, scoped, place_of(ARGV[5])}
+for i = 6 + ARGV[3], #ARGV do told[#told + 1] = tell_queue(ARGV[i]) end
 return told

@@ -48,12 +48,14 @@ local settle
 do
   local function either(a, b) return a ~= '' and a or b end
 
-  -- Another try then. In an ordered group the job keeps its place, and the others wait too.
+  -- Another try then. In an ordered group the job keeps its place, and the others wait too: until then, or
+  -- until it leaves.
   local function again(job, due)
     local s, group = job.s, groups.of(job)
     if groups.ordered(s[QUEUE], group) then
-      gates.close(s[QUEUE], group, due)
+      groups.close(s[QUEUE], group, due)
       move(job, WAITING)
+      s[DUE] = due - s[ENQUEUED]
     else
       line_up(job, due)
     end
@@ -65,7 +67,7 @@ do
     finish_attempt(job, outcome, failure)
     if outcome == 'retry' or outcome == 'fail' then s[FAILURES] = s[FAILURES] + 1 end
     if outcome == 'release' and (terms[8] or '') ~= '' then
-      gates.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
+      groups.close(s[QUEUE], terms[8] == 'group' and groups.of(job) or '', due)
     end
     local goes_on = step and step.resume ~= ''
     if step and not (goes_on and s[CANCEL] == 1) then return nil, true end

@@ -12,7 +12,7 @@ do
   -- Whether claims of this queue look at lanes and gates, instead of at the line alone.
   local function gated(queue)
     return groups.settings(queue)[14] == 1 or gates.rule('throttle', 'queue', queue) ~= nil
-      or gates.meter(gates.meter_name('closed', queue, '')) > now or groups.any(queue)
+      or gates.closed_until(queue, '') > now or groups.any(queue)
   end
 
   -- Jobs set aside behind gates that have opened come back, the best-ranked first. In ordered groups
@@ -126,7 +126,7 @@ do
       names[i] = groups.named(member)
       if names[i] ~= '' and not source.gates[names[i]] then
         grouped[#grouped + 1] = names[i]
-        meters[#meters + 1] = gates.meter_name('closed', source.queue, names[i])
+        meters[#meters + 1] = groups.closing_name(source.queue, names[i])
         meters[#meters + 1] = gates.meter_name('rate', source.queue, names[i])
       end
     end

@@ -45,7 +45,8 @@ FROM (
     SELECT e.seq
     FROM json_each(:ended) AS asked
     CROSS JOIN jobs AS e INDEXED BY jobs_ended
-        ON e.state = asked.value AND e.state IN ('succeeded', 'failed', 'cancelled')
+        ON e.state = asked.value
+        AND (e.state = 'succeeded' OR e.state = 'failed' OR e.state = 'cancelled')
 ) AS source
 CROSS JOIN jobs AS j ON j.seq = source.seq
 WHERE

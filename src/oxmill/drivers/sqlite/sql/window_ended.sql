@@ -5,7 +5,7 @@ SELECT seq
 FROM jobs INDEXED BY jobs_ended
 WHERE
     state = :state
-    AND state IN ('succeeded', 'failed', 'cancelled')
+    AND (state = 'succeeded' OR state = 'failed' OR state = 'cancelled')
     AND seq < :below
 ORDER BY seq DESC
 LIMIT :most;

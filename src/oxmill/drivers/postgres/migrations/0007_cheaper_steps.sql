@@ -1,0 +1,1 @@
+-- No change of tables: functions of flows and gates are new.

@@ -1,0 +1,127 @@
+"""The doorbell by NOTIFY: how often it speaks, and that it finds out when nobody answers."""
+
+import threading
+import time
+
+import pytest
+from asking import enqueue
+from private_postgres import schema_url
+from wire import Wire
+
+from oxmill.drivers.postgres import doorbell as module
+from oxmill.drivers.postgres.doorbell import PostgresDoorbell, hashed
+from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.store.doorbell import work
+
+SOON = 20
+
+
+class Mouth:
+    """What the doorbells of this process say, when, and whether they may go on."""
+
+    def __init__(self):
+        self.said = []
+        self.speaking = threading.Semaphore(0)
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.meanwhile = lambda message: None
+        """Happens before what is said has gone out."""
+
+
+@pytest.fixture
+def mouth(monkeypatch):
+    mouth = Mouth()
+    notify = PostgresDoorbell._notify
+
+    def notifying(self, link, message):
+        if not message.startswith("?"):
+            mouth.said.append((time.monotonic(), message))
+            mouth.speaking.release()
+            assert mouth.go_on.wait(SOON)
+            mouth.meanwhile(message)
+        notify(self, link, message)
+
+    monkeypatch.setattr(PostgresDoorbell, "_notify", notifying)
+    return mouth
+
+
+@pytest.fixture
+def ringer(postgres_server):
+    driver = open_postgres(schema_url())
+    enqueue(driver, "first", queue="other")
+    with driver.doorbell.listen([work("none")]):
+        pass  # it is connected
+    yield driver.doorbell
+    driver.close()
+
+
+def test_what_rings_while_a_notification_is_under_way_is_one_more(mouth, ringer):
+    mouth.go_on.clear()
+    ringer.ring([work("first")])
+    while hashed(work("first")) not in "".join(said for _, said in mouth.said):
+        assert mouth.speaking.acquire(timeout=SOON)
+        mouth.go_on.set()
+    mouth.go_on.clear()
+    ringer.ring([work("held up")])
+    assert mouth.speaking.acquire(timeout=SOON)
+    before = len(mouth.said)
+
+    for _ in range(3):
+        for number in range(100):
+            ringer.ring([work(f"q{number}")])
+    mouth.go_on.set()
+    assert mouth.speaking.acquire(timeout=SOON)
+
+    assert len(mouth.said) == before + 1
+    topics = mouth.said[-1][1]
+    assert len(topics) == 8 * 100
+    assert all(hashed(work(f"q{number}")) in topics for number in range(100))
+
+
+def test_without_a_break_it_speaks_ever_more_seldom_up_to_a_bound(mouth, ringer):
+    topic, least, most = work("q"), *module._CALM
+    moments, over = [], threading.Event()
+
+    def meanwhile(message):
+        if hashed(topic) in message:
+            moments.append(time.monotonic())
+            if len(moments) < 8:
+                ringer.ring([topic])
+            else:
+                over.set()
+
+    mouth.meanwhile = meanwhile
+    ringer.ring([topic])
+    assert over.wait(SOON)
+
+    for number in range(7):
+        gap = moments[number + 1] - moments[number]
+        assert gap >= min(least * 2**number, most)
+
+
+def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, monkeypatch):
+    """Nothing is cut, so only the question for a sign of life can tell."""
+    monkeypatch.setattr(module, "_QUIET", 0.1)
+    wire = Wire(postgres_server.port)
+    url = schema_url(timeout=1)
+    listener, ringer = open_postgres(wire.url(url)), open_postgres(url)
+    enqueue(ringer, "first")
+    with listener.doorbell.listen([work("q")]) as bell:
+        while bell.wait(0.3):
+            pass
+        wire.silent = True
+        enqueue(ringer, "unheard")
+        deadline = time.monotonic() + SOON
+        while listener.doorbell._heard and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not listener.doorbell._heard, "it never noticed"
+        wire.silent = False
+
+        assert bell.wait(SOON), "who missed something is woken"
+        while bell.wait(0.3):
+            pass
+        enqueue(ringer, "heard")
+        assert bell.wait(SOON)
+    listener.close()
+    ringer.close()
+    wire.close()
