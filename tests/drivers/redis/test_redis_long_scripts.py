@@ -206,3 +206,51 @@ def test_the_client_sends_what_costs_most_in_small_batches(redis_server, tmp_pat
 
         assert [len(each.jobs) for each in sent] == [most, 1, most + 1, most, 1]
         assert [each.publish for each in sent[-2:]] == [None, f.id]
+
+
+def staged(counted, *names):
+    """A parent that runs, and its children in a stage."""
+    counted.driver.run(begin(counted, "f", new_job("p", "f")))
+    (parent,) = counted.driver.run(counted.claim(limit=1)).jobs
+    for name in names:
+        counted.driver.run(begin(counted, "f", new_job(name, "f", parent="p"), stage="s"))
+    return parent
+
+
+def joined(counted, parent):
+    step = FlowStep(publish="s", resume="go")
+    counted.driver.run(counted.settle((parent,), outcome=Outcome.COMPLETE, flow=step))
+    sweep(counted)
+    done(counted)
+    (resumed,) = counted.driver.run(counted.claim(limit=10, nonce=8)).jobs
+    return resumed.joined
+
+
+def rolls(counted):
+    with counted.server.client() as client:
+        return [client.get(key) for key in client.keys("*:roll:*")]
+
+
+def test_the_ids_of_staged_children_are_gathered_as_they_come(counted):
+    parent = staged(counted, "c2", "c0", "c1")
+
+    assert rolls(counted) == [b"\x02c2\x02c0\x02c1"]
+    assert joined(counted, parent) == ("c2", "c0", "c1")
+    assert rolls(counted) == []
+
+
+def test_a_staged_child_that_is_gone_is_not_waited_for(counted):
+    parent = staged(counted, "c0", "c1", "c2")
+    do(counted, Purge(filter=Filter(ids=("c1",))))
+
+    assert joined(counted, parent) == ("c0", "c2")
+
+
+def test_an_older_release_may_have_staged_some_of_them(counted):
+    """It knows of no roll, and leaves the one that is there behind."""
+    parent = staged(counted, "c0", "c1")
+    with counted.server.client() as client:
+        (key,) = client.keys("*:roll:*")
+        client.set(key, b"\x02c0")
+
+    assert joined(counted, parent) == ("c0", "c1")

@@ -89,6 +89,7 @@ NAMED: Final = (
     Key("shelf:WORD", "zset", "flows by arrival: all, of a name, a status, a field value", "book"),
     Key("staged:STAGE", "zset", "jobs of a stage: 1 if it holds them", "ripples, making"),
     Key("children:STAGE", "zset", "children that were staged, in order", "making"),
+    Key("roll:STAGE", "string", "the same as one text, until somebody waits for them", "book"),
     Key("up:NUMBER", "zset", "what a job waits or has waited for, as in edges.lua", "edges"),
 )
 """The keys that scripts name themselves, in the slot of `root`."""

@@ -5,7 +5,7 @@
 -- Result: `kin.flow`, `kin.stage`, `kin.below` and what changes them.
 kin.parts[#kin.parts + 1] = function()
   local flows, stages, downs = {}, {}, {}
-  local changed_flows, changed_stages, changed_downs, doomed = {}, {}, {}, {}
+  local changed_flows, changed_stages, changed_downs, doomed, added = {}, {}, {}, {}, {}
   local READS, FLOW_DAY = 33, 86400000000
 
   local function fetch(cache, key, name, parse_one)
@@ -150,11 +150,12 @@ kin.parts[#kin.parts + 1] = function()
   local function parse_stage(name, packed)
     local s = cmsgpack.unpack(packed)
     return {name = name, flow = s[1], touched = s[2], published = s[3] == 1, live = s[4], count = s[5],
-      parent = s[6]}
+      parent = s[6], rolled = s[7]}
   end
 
   function kin.staged_of(name) return ROOT .. ':staged:' .. name end
   function kin.children_of(name) return ROOT .. ':children:' .. name end
+  local function roll_of(name) return ROOT .. ':roll:' .. name end
   function kin.stages_of(flow) return ROOT .. ':stages:' .. flow end
 
   function kin.stage(name) return name ~= '' and fetch(stages, STAGES, name, parse_stage) end
@@ -170,7 +171,7 @@ kin.parts[#kin.parts + 1] = function()
   function kin.stage_of(name, flow)
     local stage = kin.stage(name)
     if not stage then
-      stage = {name = name, flow = flow, published = false, live = 0, count = 0, parent = ''}
+      stage = {name = name, flow = flow, published = false, live = 0, count = 0, parent = '', rolled = 0}
       stages[name] = stage
       zput(kin.stages_of(flow), name, 0)
     end
@@ -180,6 +181,29 @@ kin.parts[#kin.parts + 1] = function()
     return stage
   end
 
+  -- The roll of a stage: the ids of its children as a wait takes them, so that whoever waits for
+  -- thousands need not gather them.
+  function kin.enroll(stage, id)
+    if not stage.rolled then return end
+    local word = string.char(#id) .. id
+    added[stage.name] = added[stage.name] or {}
+    table.insert(added[stage.name], word)
+    stage.rolled = stage.rolled + #word
+  end
+
+  -- The roll, if it has all children of the stage and no others. It is taken once.
+  function kin.take_roll(stage)
+    local key = kin.children_of(stage.name)
+    if not stage.rolled or stage.rolled == 0 or added[stage.name] or zsets[key] then return nil end
+    if redis.call('ZCARD', key) ~= stage.count then return nil end
+    local roll = redis.call('GET', roll_of(stage.name))
+    if not roll or #roll ~= stage.rolled then return nil end
+    stage.rolled = false
+    kin.change_stage(stage)
+    drop(roll_of(stage.name))
+    return roll
+  end
+
   function kin.drop_stage(stage)
     zput(ABANDONED, stage.name, false)
     zput(kin.stages_of(stage.flow), stage.name, false)
@@ -187,6 +211,7 @@ kin.parts[#kin.parts + 1] = function()
     changed_stages[stage.name] = true
     drop(kin.staged_of(stage.name))
     drop(kin.children_of(stage.name))
+    drop(roll_of(stage.name))
   end
 
   -- Who waits for a job, by its id: dependents with open edges in order of arrival, and the others.
@@ -231,13 +256,15 @@ kin.parts[#kin.parts + 1] = function()
     end
     for name in pairs(changed_stages) do
       local s = stages[name]
-      hput(STAGES, name, s and cmsgpack.pack({s.flow, s.touched, flag(s.published), s.live, s.count, s.parent}))
+      hput(STAGES, name, s and cmsgpack.pack({s.flow, s.touched, flag(s.published), s.live, s.count, s.parent,
+        s.rolled or nil}))
     end
+    for name, words in pairs(added) do redis.call('APPEND', roll_of(name), table.concat(words)) end
     for id in pairs(changed_downs) do
       local below = downs[id]
       local some = below.open ~= '' or below.closed ~= ''
       hput(DOWNS, id, some and struct.pack('>I4', #below.open) .. below.open .. below.closed)
     end
-    changed_flows, changed_stages, changed_downs, doomed = {}, {}, {}, {}
+    changed_flows, changed_stages, changed_downs, doomed, added = {}, {}, {}, {}, {}
   end
 end

@@ -3,7 +3,7 @@
 -- for what it is after, or waits in line, all in one step.
 -- KEYS: those of keys.py.
 -- ARGV: none.
--- Result: `kin.create`, `kin.stage_again`, `kin.children_in`, `kin.publish`.
+-- Result: `kin.create`, `kin.stage_again`, `kin.roll_in`, `kin.children_in`, `kin.publish`.
 kin.parts[#kin.parts + 1] = function()
   local PARENT, STAGE, READS = 31, 32, 33
 
@@ -13,6 +13,7 @@ kin.parts[#kin.parts + 1] = function()
     if stage.count == 1 then stage.parent = job.s[PARENT] end
     if stage.parent ~= job.s[PARENT] then stage.parent = '' end
     zput(kin.children_of(stage.name), job.id, stage.count)
+    kin.enroll(stage, job.id)
     kin.change_stage(stage)
   end
 
@@ -76,6 +77,13 @@ kin.parts[#kin.parts + 1] = function()
       kin.start_afresh(job)
     end
     if parent ~= '' then add_child(stage, job) end
+  end
+
+  -- The children that were staged under this name, as a wait takes them, if they are all this parent's and
+  -- nothing has become of them since.
+  function kin.roll_in(name, parent)
+    local stage = kin.stage(name)
+    return stage and stage.parent == text_of(parent.id) and kin.take_roll(stage) or nil
   end
 
   -- The children that were staged under this name for this parent, in order.

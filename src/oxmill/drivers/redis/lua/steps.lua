@@ -98,13 +98,14 @@ kin.parts[#kin.parts + 1] = function()
     belong(job)
     kin.merge(s[FLOW], step.merge)
     make(job, step.next, '')
-    local staged = kin.children_in(step.publish, job)
+    local roll = step.resume ~= '' and #step.spawn == 0 and kin.roll_in(step.publish, job)
+    local staged = roll and {} or kin.children_in(step.publish, job)
     make(job, step.spawn, text_of(job.id))
     if step.publish ~= '' then kin.publish(step.publish) end
     if step.resume == '' then return end
-    local ids = without_repeats(staged, step.spawn)
+    local text = roll or kin.text_from(without_repeats(staged, step.spawn))
     s[RESUME] = step.resume
-    set_aside(job, 'j', #ids > 0 and kin.text_from(ids))
+    set_aside(job, 'j', text ~= '' and text)
     leave(job)
     s[STATE], s[LEASED], s[REASON] = HELD, 0, 'children'
     join(job)
