@@ -178,6 +178,8 @@ def test_an_enqueue_reads_next_to_nothing(stage):
         (ClaimIds(ids=("waiting-00900000",), lease=60_000_000, worker="w", nonce=5), 200),
         (Prune(limit=100), 300),
         (ListQueues(), 3_000),
+        (ListQueues(queues=("bulk",), place_of="waiting-00003000"), 8_000),
+        (ListQueues(queues=("bulk",), place_of="waiting-00900004"), 21_000),
         (Get(ids=("waiting-00900001", "succeeded-00000001")), 100),
         (Find(limit=50), 600),
         (Find(filter=Filter(states=(State.FAILED,)), limit=50), 600),

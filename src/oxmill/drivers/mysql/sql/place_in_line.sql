@@ -1,5 +1,5 @@
 -- Where a job stands among the waiting ones of its queue and group, if it is not set aside: it is not
--- counted further than `most`.
+-- counted further than `most`. What is limited cannot name the job's own row, so it is looked up again.
 -- Parameters: id, most.
 -- Result: id of the first in line, jobs before it; no row if it does not wait in line.
 SELECT
@@ -12,11 +12,24 @@ SELECT
     LEAST(
         :most,
         (
-            SELECT COUNT(*) FROM oxmill_jobs AS b FORCE INDEX (oxmill_jobs_shelf)
-            WHERE b.shelf = j.shelf AND b.spot < j.spot
+            SELECT COUNT(*)
+            FROM (
+                SELECT 1 FROM oxmill_jobs AS b FORCE INDEX (oxmill_jobs_shelf)
+                WHERE
+                    b.shelf = (SELECT o.shelf FROM oxmill_jobs AS o WHERE o.id = :id)
+                    AND b.spot < (SELECT o.spot FROM oxmill_jobs AS o WHERE o.id = :id)
+                LIMIT :most
+            ) AS better
         ) + (
-            SELECT COUNT(*) FROM oxmill_jobs AS b FORCE INDEX (oxmill_jobs_shelf)
-            WHERE b.shelf = j.shelf AND b.spot = j.spot AND b.place < j.place
+            SELECT COUNT(*)
+            FROM (
+                SELECT 1 FROM oxmill_jobs AS b FORCE INDEX (oxmill_jobs_shelf)
+                WHERE
+                    b.shelf = (SELECT o.shelf FROM oxmill_jobs AS o WHERE o.id = :id)
+                    AND b.spot = (SELECT o.spot FROM oxmill_jobs AS o WHERE o.id = :id)
+                    AND b.place < (SELECT o.place FROM oxmill_jobs AS o WHERE o.id = :id)
+                LIMIT :most
+            ) AS before_it
         )
     )
 FROM oxmill_jobs AS j
