@@ -58,6 +58,8 @@ def full(job: Job) -> dict[str, Any]:
         "parent": job.parent,
         "after": list(job.after),
         "joined": list(job.joined),
+        "join": msgspec.to_builtins(job.join),
+        "join_until": iso(job.join_until),
         "resume": job.resume,
         "content_type": job.content_type,
         "payload": content(job.payload, job.content_type),

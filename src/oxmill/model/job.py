@@ -207,6 +207,10 @@ class Job(Value, frozen=True):
     """The jobs it waited for before it first ran. Only `get` fills it."""
     joined: tuple[str, ...] = ()
     """The children it spawned last. Only `get` fills it."""
+    join: Join | None = None
+    """How these become its start, while it is held for them. Only `get` fills it."""
+    join_until: Micros | None = None
+    """The moment of the join's deadline. Only `get` fills it."""
     resume: str | None = None
     history: tuple[Attempt, ...] = ()
     """Every attempt, oldest first. Only `get` fills it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from oxmill.model.flow import JoinPolicy
 from oxmill.model.job import Job, Reason
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.rules.duration import spell
+from oxmill.rules.join import Turnout, overdue
 from oxmill.rules.obstacles import limit_gates, rule_gates
 from oxmill.rules.situation import Gate, Situation
 
@@ -91,6 +93,7 @@ def _held(at: Situation) -> tuple[Gate, ...]:
     if at.missing:
         shown = [f"{other.id} is {other.state}" for other in at.missing[:5]]
         detail += f": {', '.join(shown)}" + (", …" if len(at.missing) > 5 else "")
+    detail += _joined_by(job, at.now)
     remedy = f"oxmill flows show {job.flow}" if job.flow else ""
     return (Gate(name="dependencies", open=False, detail=detail, remedy=remedy),)
 
@@ -107,6 +110,26 @@ def _held_for(job: Job, missing: int) -> str:
             return "it waits for other jobs to end"
         case reason:
             return f"it is held ({reason})"
+
+
+def _joined_by(job: Job, now: Micros) -> str:
+    """When the join lets the job go, and what becomes of it at the deadline."""
+    if job.join is None or job.reason == Reason.STAGED:
+        return ""
+    match job.join.policy:
+        case JoinPolicy.ALL_SUCCEED:
+            words = "it goes on when all have succeeded"
+        case JoinPolicy.ALL_END:
+            words = "it goes on when all have ended"
+        case JoinPolicy.ANY:
+            words = "it goes on when one has succeeded"
+        case JoinPolicy.QUORUM:
+            words = f"it goes on when {job.join.quorum} have succeeded"
+    if job.join_until is not None:
+        left = spell(max(job.join_until - now, 0))
+        fires = overdue(job.join) is Turnout.FIRE
+        words += f", or without the others in {left}" if fires else f", or fails in {left}"
+    return f"; {words}"
 
 
 def _due(at: Situation) -> tuple[Gate, ...]:

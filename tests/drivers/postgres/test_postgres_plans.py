@@ -194,6 +194,7 @@ def looking(driver, watching):
     with watching() as plans:
         do(driver, Get(ids=("job-1", "job-2")))
         do(driver, ListQueues())
+        do(driver, ListQueues(queues=("q",), place_of="job-900000"))
         do(driver, Find(filter=Filter(queues=("q",)), limit=20))
         do(driver, Find(filter=Filter(states=(State.SUCCEEDED,)), limit=20))
         check(plans, 30_000)

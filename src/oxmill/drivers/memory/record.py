@@ -138,6 +138,7 @@ class Record:
 
     def job(self, *, history: bool) -> Job:
         """What a reader gets; with `history` in full."""
+        wait = self.wait if history and self.state is State.HELD else None
         return Job(
             id=self.id,
             queue=self.queue,
@@ -173,6 +174,8 @@ class Record:
             parent=self.parent,
             after=self.after if history else (),
             joined=self.joined if history else (),
+            join=wait.join if wait else None,
+            join_until=wait.deadline_at if wait else None,
             resume=self.resume,
             history=self._history() if history else (),
         )

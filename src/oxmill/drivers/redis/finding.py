@@ -59,7 +59,7 @@ class Strand:
     def take(self, reply: Any) -> None:
         """What a look has found."""
         more, edge, told, numbers = reply
-        jobs = (recorded(each) for each in told)
+        jobs = (recorded(each, whole=False) for each in told)
         self.found.extend(zip(map(int.from_bytes, numbers), jobs, strict=True))
         if more:
             self._edge = self.found[-1][0] if self.found else self.position

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from oxmill.drivers.redis.enqueueing import RedisEnqueueing, answers_of, terms_of
 from oxmill.drivers.redis.record import (
     ASIDE_BYTES,
+    ON_FAILURE,
+    POLICIES,
     describe,
     field_words,
     pack,
@@ -19,13 +21,10 @@ from oxmill.drivers.redis.record import (
 from oxmill.drivers.redis.script import ENQUEUE_FLOW, LOCATE
 from oxmill.drivers.redis.space import Space
 from oxmill.errors import BadInput
-from oxmill.model.flow import Join, JoinPolicy, NewFlow, OnFailure
+from oxmill.model.flow import Join, NewFlow
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask, plan
-
-_POLICIES: Final = tuple(JoinPolicy)
-_ON_FAILURE: Final = tuple(OnFailure)
 
 
 class RedisFlowEnqueueing(RedisEnqueueing):
@@ -99,6 +98,6 @@ def flow_job_args(jobs: Iterable[NewJob]) -> list[bytes]:
 
 def join_text(join: Join) -> bytes:
     """A join as edges.lua reads it."""
-    policy, on_failure = _POLICIES.index(join.policy), _ON_FAILURE.index(join.on_failure)
+    policy, on_failure = POLICIES.index(join.policy), ON_FAILURE.index(join.on_failure)
     deadline = 0 if join.deadline is None else join.deadline + 1
     return struct.pack(">BIBQ", policy, join.quorum, on_failure, deadline)

@@ -51,7 +51,7 @@ class RedisInspecting:
         for first in range(0, len(request.ids), AT_ONCE):
             some = map(pack_id, request.ids[first : first + AT_ONCE])
             replies = yield from self._space.everywhere(GET, *some)
-            for job in (recorded(told) for reply in replies for told in reply):
+            for job in (recorded(told, whole=True) for reply in replies for told in reply):
                 found[job.id] = job
         return tuple(found[each] for each in request.ids if each in found)
 

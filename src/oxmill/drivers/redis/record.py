@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from oxmill.model.fields import Fields, Scalar, values_of
+from oxmill.model.flow import Join, JoinPolicy, OnFailure
 from oxmill.model.job import JSON, Attempt, Job, LeasedJob, NewJob
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure
@@ -32,6 +33,9 @@ _ID_BYTES: Final = 16
 _PART: Final = "\x1f"
 _LIST: Final = "l"
 """Stands before the values of a list."""
+POLICIES: Final = tuple(JoinPolicy)
+ON_FAILURE: Final = tuple(OnFailure)
+"""Their numbers in scripts are their places here."""
 _JOIN_BYTES: Final = 14
 """The join stands before what a job is after."""
 _WITHOUT_FLOW: Final = 3
@@ -297,8 +301,8 @@ def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[L
         )
 
 
-def recorded(told: Sequence[bytes | None]) -> Job:
-    """What a reader gets; those who ask for its history are told more."""
+def recorded(told: Sequence[bytes | None], *, whole: bool) -> Job:
+    """What a reader gets; those who ask for the `whole` of it are told more."""
     blob, aside, progress, result, error, *relations = (*told, *(None,) * 6)[: max(7, len(told))]
     assert blob is not None  # noqa: S101 - a record is always there
     job_id, (s, _), described, payload = _split(blob)
@@ -330,6 +334,7 @@ def recorded(told: Sequence[bytes | None]) -> Job:
         history=_history(s, relations[2:], failure) if relations[2:] else (),
         **_described(_told(About, described)[0]),
         **_relations(s, *relations[:2]),
+        **(_wait(s) if whole else {}),
     )
 
 
@@ -359,6 +364,20 @@ def _relations(s: Standing, after: bytes | None, joined: bytes | None) -> dict[s
         "joined": () if joined is None else unpack_ids(joined),
         "resume": s.resume or None,
     }
+
+
+def _wait(s: Standing) -> dict[str, Any]:
+    """The join that a job is held for, as edges.lua writes it."""
+    if _STATE[s.state] is not State.HELD or not s.wait:
+        return {}
+    *_, late, policy, quorum, on_failure, deadline = s.wait[:9]
+    join = Join(
+        policy=POLICIES[policy],
+        quorum=quorum,
+        on_failure=ON_FAILURE[on_failure],
+        deadline=None if deadline < 0 else deadline,
+    )
+    return {"join": join, "join_until": late or None}
 
 
 def _history(s: Standing, past: Sequence[bytes | None], error: Failure | None) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from oxmill.drivers.sql.flow_rows import Node, names_in, nodes
+from oxmill.drivers.sql.flow_rows import Node, join_in, names_in, nodes
 from oxmill.drivers.sql.rows import (
     ATTEMPT_OF_LEASE,
     EXTRAS_OF_LEASE,
@@ -91,6 +91,8 @@ def told_in_flows(jobs: Sequence[Job], *, whole: bool) -> Steps[tuple[Job, ...]]
         waited: dict[str, Any] = {}
         if whole:
             waited = {"after": names_in(node.after_ids), "joined": joined[node.job]}
+        if whole and node.waiting and job.state is State.HELD:
+            waited |= {"join": join_in(node.wait_join), "join_until": node.deadline_at}
         told.append(msgspec.structs.replace(job, resume=node.resume, **waited))
     return tuple(told)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from oxmill.model.flow import FlowStep, Join, JoinPolicy, OnFailure
 from oxmill.model.info import ListQueues
 from oxmill.model.query import Cancel
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
@@ -200,6 +202,53 @@ async def test_a_held_job_counts_only_what_has_not_ended(world: World) -> None:
 
     assert set(gates) == {"dependencies"}
     assert "1 of 2 jobs of its flow: b is waiting" in gates["dependencies"][0]
+
+
+@pytest.mark.parametrize(
+    ("join", "words"),
+    [
+        (Join(), "when all have succeeded"),
+        (Join(policy=JoinPolicy.ALL_END), "when all have ended"),
+        (Join(policy=JoinPolicy.ANY, on_failure=OnFailure.IGNORE), "when one has succeeded"),
+        (Join(policy=JoinPolicy.QUORUM, quorum=2), "when 2 have succeeded"),
+    ],
+    ids=lambda each: each.policy if isinstance(each, Join) else "",
+)
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_held_job_says_how_it_is_joined(
+    world: World, join: Join, words: str, late: bool
+) -> None:
+    if late:
+        join = msgspec.structs.replace(join, deadline=world.span(600))
+    await start(world, "a", "b", "c", node("d", "a", "b", "c", join=join))
+
+    ((detail, _),) = (await closed(world, "d")).values()
+
+    job = await world.job("d")
+    assert job is not None
+    assert job.join == join
+    assert (job.join_until is None) is not late
+    assert words in detail
+    end = "without the others in" if join.on_failure is OnFailure.IGNORE else "fails in"
+    assert (end in detail) is late
+
+
+async def test_children_are_joined_as_their_parent_said(world: World) -> None:
+    join = Join(policy=JoinPolicy.ANY, deadline=world.span(600))
+    await start(world, "a")
+    await done(world, "a", flow=FlowStep(spawn=(node("kid"),), join=join, resume="on"))
+
+    held = await world.job("a")
+
+    assert held is not None
+    assert held.join == join
+    assert held.join_until is not None
+    ((detail, _),) = (await closed(world, "a")).values()
+    assert "1 of 1 job that it has spawned: kid is waiting; it goes on when one has" in detail
+    await done(world, "kid")
+    gone_on = await world.job("a")
+    assert gone_on is not None
+    assert (gone_on.join, gone_on.join_until) == (None, None)
 
 
 async def test_a_job_that_is_not_due_and_one_that_has_ended(world: World) -> None:
