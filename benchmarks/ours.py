@@ -175,9 +175,17 @@ def _fill_groups(place: Place, jobs: int, **limits: Unpack[Limits]) -> None:
 def fill_pipelines(place: Place, jobs: int) -> None:
     """As many steps as jobs are asked for, three to a pipeline that waits in its first one."""
     ours = Ours(place)
-    for _ in range(jobs // STEPS):
-        ours.pipeline.start({"text": TEXT})
-    ours.app.close()
+
+    async def caller(flows: int) -> None:
+        for _ in range(flows):
+            await ours.pipeline.astart({"text": TEXT})
+
+    async def work() -> None:
+        flows, rest = divmod(jobs // STEPS, CALLERS)
+        await asyncio.gather(*(caller(flows + (n < rest)) for n in range(CALLERS)))
+        await ours.app.aclose()
+
+    asyncio.run(work())
 
 
 def fill_unique(place: Place, jobs: int) -> None:

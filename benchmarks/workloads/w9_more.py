@@ -14,7 +14,7 @@ WORKLOAD = Workload(
         "unique keys": Entry("ours", "drain", fill="fill_unique"),
         "groups and limits": Entry("ours", "drain", fill="fill_groups"),
         "limits of groups too": Entry("ours", "drain", fill="fill_group_limits"),
-        "pipelines": Entry("ours", "drain", fill="fill_pipelines", jobs=9_000),
+        "pipelines": Entry("ours", "drain", fill="fill_pipelines", jobs=19_998),
     },
     ratios=(
         Ratio("W9 history kept, of W3", "history kept", "plain", at_least=0.7),
