@@ -122,6 +122,8 @@ class Seen(Ahead):
     manner: Manner
     _served: bool = False
     """Whether the lanes were told: then what is asked next is about them."""
+    _over: bool = False
+    """Whether something was asked of the server."""
     _replies: dict[str, Reply] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,9 +142,13 @@ class Seen(Ahead):
         }
 
     def reply(self, step: Statement) -> Rows | None:
-        """The rows of a statement, or `None` if they are not known."""
-        known = self._replies.get(step.name)
-        return None if known is None else known(step.parameters)
+        """The rows of a statement, or `None` if they are not known. Once the server is asked, nothing
+        is told that was read before: settlements wait for no gate, and a group that is empty by now may
+        have got a job back that goes before the head that was seen."""
+        known = None if self._over else self._replies.get(step.name)
+        rows = None if known is None else known(step.parameters)
+        self._over = rows is None
+        return rows
 
     def _is_about(self, asked: Mapping[str, Any]) -> bool:
         queues: list[str] = _decode(asked["queues"])
