@@ -79,18 +79,6 @@ BEGIN
         seqs := '{}';
         RETURN;
     END IF;
-    -- Each is looked up by itself: a join is planned for as many rows as there were at first.
-    IF EXISTS (
-        SELECT 1 FROM oxmill.meters AS m WHERE m.queue = wanted AND m.scope = 'group'
-    ) AND EXISTS (
-        SELECT 1 FROM unnest(lanes) AS a (name)
-        WHERE (
-            SELECT m.closed_until FROM oxmill.meters AS m
-            WHERE m.queue = wanted AND m.scope = 'group' AND m.target = a.name
-        ) > moment
-    ) THEN
-        RETURN;
-    END IF;
     IF group_slots IS NOT NULL OR group_pace IS NOT NULL THEN
         SELECT array_agg(g.quota ORDER BY g.lane), array_agg(g.tat ORDER BY g.lane)
         INTO quotas, tats
@@ -122,6 +110,20 @@ BEGIN
                 OFFSET 0
             ) AS a
         ) AS g;
+    END IF;
+    -- Who makes room may shut his group in the same step: so this is asked after who runs, and the heads
+    -- are read after both. Each is looked up by itself: a join is planned for as many rows as there were
+    -- at first.
+    IF EXISTS (
+        SELECT 1 FROM oxmill.meters AS m WHERE m.queue = wanted AND m.scope = 'group'
+    ) AND EXISTS (
+        SELECT 1 FROM unnest(lanes) AS a (name)
+        WHERE (
+            SELECT m.closed_until FROM oxmill.meters AS m
+            WHERE m.queue = wanted AND m.scope = 'group' AND m.target = a.name
+        ) > moment
+    ) THEN
+        RETURN;
     END IF;
     depths := array_fill((room - 1) / cardinality(lanes) + 2, ARRAY[cardinality(lanes)]);
     LOOP

@@ -47,16 +47,17 @@ BEGIN
         ORDER BY p.opens_at
         LIMIT bound
     ));
+    -- Who makes room may shut the queue in the same step: so it is asked first who runs.
+    IF slots IS NOT NULL THEN
+        running := (
+            SELECT count(*) FROM oxmill.jobs AS j
+            WHERE j.lease_until IS NOT NULL AND j.queue = wanted
+        );
+        room := least(room, slots - running);
+    END IF;
     settings := (SELECT s.settings FROM oxmill.queue_settings AS s WHERE s.queue = wanted);
     tend := settings IS DISTINCT FROM known OR oxmill.unusual(wanted, moment);
     IF NOT tend THEN
-        IF slots IS NOT NULL THEN
-            running := (
-                SELECT count(*) FROM oxmill.jobs AS j
-                WHERE j.lease_until IS NOT NULL AND j.queue = wanted
-            );
-            room := least(room, slots - running);
-        END IF;
         IF pace IS NOT NULL THEN
             tat := greatest(moment, (
                 SELECT m.tat FROM oxmill.meters AS m
