@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from oxmill.drivers.memory.flows import Wait
 from oxmill.model.fields import Fields
@@ -138,7 +138,6 @@ class Record:
 
     def job(self, *, history: bool) -> Job:
         """What a reader gets; with `history` in full."""
-        wait = self.wait if history and self.state is State.HELD else None
         return Job(
             id=self.id,
             queue=self.queue,
@@ -172,13 +171,20 @@ class Record:
             unique=None if self.unique is None else self.unique.key,
             flow=self.flow,
             parent=self.parent,
-            after=self.after if history else (),
-            joined=self.joined if history else (),
-            join=wait.join if wait else None,
-            join_until=wait.deadline_at if wait else None,
             resume=self.resume,
-            history=self._history() if history else (),
+            **(self._more() if history else {}),
         )
+
+    def _more(self) -> dict[str, Any]:
+        """What only those learn who ask for this very job."""
+        told: dict[str, Any] = {
+            "after": self.after,
+            "joined": self.joined,
+            "history": self._history(),
+        }
+        if self.state is State.HELD and self.wait is not None:
+            told |= {"join": self.wait.join, "join_until": self.wait.deadline_at}
+        return told
 
     def _history(self) -> tuple[Attempt, ...]:
         if self.state is not State.RUNNING:
