@@ -231,3 +231,26 @@ def test_listening_does_not_make_the_file(path):
     doorbell.close()
 
     assert not path.exists()
+
+
+def test_a_listener_that_looks_while_it_is_stopped_is_stopped_all_the_same(store):
+    store.enqueue("first")
+    bells = SqliteDoorbell(Place(store.path), sockets=False)
+    bells.listen([CONTROL])
+    listener = bells._listener
+
+    class Late:
+        """Wakes the thread only after it had the time to look by itself."""
+
+        def __init__(self, inner):
+            self.close, self._send = inner.close, inner.send
+
+        def send(self, data):
+            listener._thread.join(2 * module._LONGEST)
+            return self._send(data)
+
+    listener._wake = Late(listener._wake)
+
+    bells.close()
+
+    assert not listener._thread.is_alive()

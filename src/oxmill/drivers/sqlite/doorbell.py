@@ -95,9 +95,10 @@ class Listener:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for that."""
-        self._stopped = True
+        """End, and wait for that. Told first and woken then, the thread might have ended by itself in
+        between, with the socket that wakes it closed."""
         self._wake.send(b".")
+        self._stopped = True
         if self._thread is not threading.current_thread():
             self._thread.join()
 
