@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from oxmill.store.doorbell import SWEEP
+from oxmill.store.doorbell import CONTROL, SWEEP
 
 
 class LocalBell:
@@ -119,10 +119,10 @@ class LocalDoorbell:
         LocalDoorbell.ring(self, topics)
 
     def ring_most(self) -> None:
-        """The same where something was written: whoever did it tells sweepers himself, since a
-        sweep after every write would be work for nothing."""
+        """The same where something was written: whoever did it tells sweepers and those whom he asks
+        for something himself. To look after every write would be work for nothing, and writes too."""
         with self._lock:
-            topics = [topic for topic in self._bells if topic != SWEEP]
+            topics = [topic for topic in self._bells if topic not in (CONTROL, SWEEP)]
         LocalDoorbell.ring(self, topics)
 
     def listen(self, topics: Iterable[str]) -> LocalBell:

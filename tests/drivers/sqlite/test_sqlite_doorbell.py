@@ -254,3 +254,19 @@ def test_a_listener_that_looks_while_it_is_stopped_is_stopped_all_the_same(store
     bells.close()
 
     assert not listener._thread.is_alive()
+
+
+@pytest.mark.parametrize("sockets", [True, False])
+def test_workers_are_not_asked_after_every_change(store, monkeypatch, sockets):
+    """They would write when they look, and look again because of that, for ever."""
+    monkeypatch.setattr(module, "_SAFETY_NET", 0.02)
+    store.enqueue("first")
+    bells = SqliteDoorbell(Place(store.path), sockets=sockets)
+    with bells.listen([work("default")]) as changed, bells.listen([CONTROL]) as asked:
+        store.enqueue("second")
+        assert changed.wait(5)
+        assert asked.wait(0.3) is not sockets
+        store.enqueue("third")
+        assert changed.wait(5)
+        assert not asked.wait(0.3)
+    bells.close()

@@ -21,6 +21,7 @@ from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.peers import Ear, Peers, meeting_place
 from oxmill.drivers.sqlite.roll import Roll
 from oxmill.store.bells import LocalBell, LocalDoorbell
+from oxmill.store.doorbell import CONTROL
 
 _log = logging.getLogger("oxmill.sqlite")
 
@@ -30,6 +31,8 @@ _SAFETY_NET: Final = 0.4
 """Seconds between looks where sockets work."""
 _SHORTEST, _LONGEST = 0.005, 0.25
 """Seconds between looks where they do not: the shorter, the more is going on."""
+_ASKING: Final = 2.0
+"""Seconds before a change wakes those who wait to be asked for something once more."""
 
 
 class Watch:
@@ -87,6 +90,7 @@ class Listener:
         self._wake, self._woken = socket.socketpair()
         self._stopped = False
         self._nap = _SHORTEST
+        self._asking, self._ask_at = False, 0.0
         self._thread = threading.Thread(target=self._run, name="oxmill-doorbell", daemon=True)
 
     def start(self) -> None:
@@ -143,8 +147,19 @@ class Listener:
         elif self.watch.changed():
             self._nap = _SHORTEST
             self._home.ring_most()
+            self._asking = self.ear is None
         else:
             self._nap = min(self._nap * 1.5, _LONGEST)
+        if self._asking:
+            self._ask_now_and_then()
+
+    def _ask_now_and_then(self) -> None:
+        """Where no socket tells what is asked of workers, any change may be that. They write when they
+        look, which is a change again: so not after each."""
+        now = time.monotonic()
+        if now >= self._ask_at:
+            self._asking, self._ask_at = False, now + _ASKING
+            self._home.ring_here((CONTROL,))
 
 
 class SqliteDoorbell(LocalDoorbell):
