@@ -13,7 +13,7 @@ from oxmill.store.plan import together
 from oxmill.store.roles.installing import Migrate
 from oxmill.testing.operations import plan_for
 
-FEW, MANY = 1_000, 100_000
+FEW, MANY, MILLION = 1_000, 100_000, 1_000_000
 EVERY = 10
 """Instructions of SQLite's machine between two ticks of the counter."""
 
@@ -24,13 +24,15 @@ INSERT INTO jobs (
     group_name, aside, payload
 )
 SELECT
-    1000000 + n, printf('old-%d', n), 'q', 'slow', 'waiting', 0, n, 0, 0, 20, 3,
-    CASE WHEN :grouped THEN printf('group-%06d', n) END, :aside, x'7b7d'
+    10000000 + n, printf('old-%d', n), 'q', 'slow', 'waiting', 0, n, 0, 0, 20, 3,
+    CASE WHEN :grouped THEN printf('group-%06d', (n - 1) % :groups + 1) END, :aside, x'7b7d'
 FROM numbers
 """
 LANES = """
 INSERT INTO lanes (group_name, queue, priority, turn, opens_at)
-SELECT group_name, queue, priority, place, :opens_at FROM jobs WHERE group_name LIKE 'group-%'
+SELECT group_name, queue, priority, min(place), :opens_at FROM jobs
+WHERE group_name LIKE 'group-%'
+GROUP BY group_name, queue, priority
 """
 
 
@@ -47,9 +49,12 @@ class Gated:
     def connection(self):
         return self.driver.transport._writer.committer.session.connection
 
-    def fill(self, count, *, grouped=True, aside=None, opens_at=0):
-        self.connection.execute(FILL, {"count": count, "grouped": grouped, "aside": aside})
-        self.connection.execute("UPDATE counters SET n = 2000000 WHERE queue = '' AND name = 'seq'")
+    def fill(self, count, *, grouped=True, groups=None, aside=None, opens_at=0):
+        asked = {"count": count, "groups": groups or count, "grouped": grouped, "aside": aside}
+        self.connection.execute(FILL, asked)
+        self.connection.execute(
+            "UPDATE counters SET n = 20000000 WHERE queue = '' AND name = 'seq'"
+        )
         self.connection.execute(
             "INSERT OR REPLACE INTO counters VALUES ('q', 'waiting', ?, 0)", (count,)
         )
@@ -125,6 +130,18 @@ def test_a_claim_does_not_look_at_parked_lanes(stores):
         store.enqueue(*(fresh(n) for n in range(20)))
         cost, jobs = store.cost(store.claim)
         assert [job.id for job in jobs] == [f"new-{n}" for n in range(10)]
+        costs.append(cost)
+
+    assert_flat(costs)
+
+
+def test_a_million_jobs_of_one_group_hold_up_no_job_of_another(stores):
+    costs = []
+    for store, count in zip((store for store, _ in stores), (FEW, MILLION), strict=True):
+        store.fill(count, groups=1)
+        store.enqueue(fresh(1))
+        cost, jobs = store.cost(lambda store=store: store.claim(2))
+        assert {job.id for job in jobs} == {"old-1", "new-1"}
         costs.append(cost)
 
     assert_flat(costs)
