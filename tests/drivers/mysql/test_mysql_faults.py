@@ -389,6 +389,14 @@ WAITING = (
     "id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx "
     "WHERE trx_state = 'LOCK WAIT')"
 )
+UNREAD = 0.15
+"""InnoDB tells of its transactions anew only if nobody has asked for a tenth of a second."""
+
+
+def waiting(url):
+    """The connections that wait for a lock."""
+    time.sleep(UNREAD)
+    return others(url, WAITING)
 
 
 def test_a_forced_deadlock_is_tried_again(url):
@@ -407,7 +415,7 @@ def test_a_forced_deadlock_is_tried_again(url):
         rival.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'b' FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:
             settling = pool.submit(do, driver, completed(jobs))
-            wait_until(lambda: others(url, WAITING))  # it holds `a` and waits for `b`
+            wait_until(lambda: waiting(url))  # it holds `a` and waits for `b`
             rival.cursor().execute("SELECT seq FROM oxmill_jobs WHERE id = 'a' FOR UPDATE")
             rival.rollback()
             answers = settling.result(30)
