@@ -194,4 +194,5 @@ def _line(at: Situation) -> Iterator[Gate]:
     of = f"queue {at.job.queue!r}"
     of += " without a group" if at.job.group is None else f", group {at.job.group!r}"
     ahead = "very many" if at.place.ahead is None else f"{at.place.ahead:,}"
-    yield Gate(name="line", open=True, detail=f"{ahead} jobs of {of} are before it in line")
+    jobs = "job" if at.place.ahead == 1 else "jobs"
+    yield Gate(name="line", open=True, detail=f"before it in line: {ahead} {jobs} of {of}")

@@ -88,7 +88,8 @@ def _scoped(targets: Sequence[tuple[Scope, str]], now: Micros) -> Steps[list[Rul
         rows = yield from ask(Statement("rules_on", wanted))
     else:
         rows = yield from ask(Statement("rules_listed", {"now": now, "most": _MOST_RULES}))
-    found = [rule_of(row) for row in rows]
+    # What is on a queue is told with the queue.
+    found = [rule for row in rows if (rule := rule_of(row)).scope is not Scope.QUEUE]
     return sorted(found, key=lambda rule: (rule.scope, rule.target, rule.kind))
 
 

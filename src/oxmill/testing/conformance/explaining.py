@@ -65,8 +65,8 @@ async def test_its_place_in_line_is_told(world: World) -> None:
         job: {g.name: g.detail for g in (await told(world, job)).gates} for job in ("a3", "n2")
     }
 
-    assert gates["a3"]["line"].startswith("3 jobs of queue")
-    assert gates["n2"]["line"].startswith("1 jobs of queue")
+    assert gates["a3"]["line"].startswith("before it in line: 3 jobs of queue")
+    assert gates["n2"]["line"].startswith("before it in line: 1 job of queue")
 
 
 @pytest.mark.parametrize("kind", [RuleKind.PAUSE, RuleKind.BLOCK])
@@ -85,6 +85,20 @@ async def test_a_rule_is_told(world: World, kind: RuleKind, scope: Scope, target
 
     assert set(gates) == {str(kind)}
     assert gates[str(kind)][1] == rule.expires_at
+
+
+async def test_a_rule_on_a_queue_is_told_with_the_queue_only(world: World) -> None:
+    world.require(Capability.SCOPED_RULES)
+    await world.enqueue("a")
+    whole = Rule(kind=RuleKind.PAUSE, target=QUEUE)
+    task = Rule(kind=RuleKind.PAUSE, scope=Scope.TASK, target="t")
+    await world.do(PutRules(set=(whole, task)))
+
+    targets = ((Scope.QUEUE, QUEUE), (Scope.TASK, "t"))
+    seen = await world.do(ListQueues(queues=(QUEUE,), groups=("",), targets=targets))
+
+    assert [rule.key for info in seen.items for rule in info.rules] == [whole.key]
+    assert [rule.key for rule in seen.rules] == [task.key]
 
 
 async def test_a_rule_is_told_among_very_many(world: World) -> None:
