@@ -115,7 +115,7 @@ class Session:
     def perform(self, plan: Plan[T]) -> T:
         """Perform a plan, inside whatever transaction is open."""
         start = plan.start
-        if type(start) is not Start:
+        if not isinstance(start, Start):
             return self._follow(start())
         shortcut: Any = start.shortcut
         if shortcut is not None:
