@@ -41,7 +41,7 @@ from oxmill.drivers.sql.steps import (
     Whole,
 )
 from oxmill.errors import BadInput
-from oxmill.model.job import Enqueued
+from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
@@ -89,6 +89,7 @@ class Session:
         clock: Callable[[], Micros] | None,
         frame: Frame,
         done: list[list[Any]] | None = None,
+        refused: Sequence[NewJob] | None = None,
     ) -> None:
         self._clock = clock
         self._frame = frame
@@ -100,7 +101,9 @@ class Session:
         """When it happens, if that was told."""
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
-        self._pending: Batch = []
+        self._pending: Batch = [] if refused is None else [*frame.undo]
+        self._refused = refused
+        """New jobs of which an id was found to be taken: they are not simply stored."""
         self._sure = False
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
@@ -109,16 +112,19 @@ class Session:
         """Whether something was asked of workers."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
-        self._gates = gates = GateTalk(self._add, self._send, self._wrote)
-        self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
+        self._gates = GateTalk(self._add, self._send, self._wrote)
+        self._acts = self._ways()
+
+    def _ways(self) -> dict[type[Step[Any]], Callable[[Any], Talk[Any]]]:
+        return {
             Statement: self._told,
             Many: self._many,
             Fresh: self._fresh,
             Tallied: self._tallied,
             Now: self._now,
             Draw: self._draw,
-            Guard: gates.guard,
-            Enter: gates.enter,
+            Guard: self._gates.guard,
+            Enter: self._gates.enter,
             Whole: self._whole,
             Together: self._together,
             Wave: self._wave,
@@ -223,6 +229,8 @@ class Session:
 
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
+        if step.jobs is self._refused:
+            return None
         now = None
         if self._sure:
             yield from self._send()
@@ -234,7 +242,7 @@ class Session:
         try:
             (answers,) = yield from self._cut_short([Arriving(step.jobs, now)])
         except Taken:
-            self._open = within
+            self._open, self._refused = within, step.jobs
             self._pending = (
                 [b"ROLLBACK TO SAVEPOINT oxmill_fresh"] if within else [*self._frame.undo]
             )
