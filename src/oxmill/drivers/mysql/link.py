@@ -72,6 +72,11 @@ class Link:
         self._most = int(rows[0][0]) - _SLACK
 
     @property
+    def takes_blocks(self) -> bool:
+        """Whether the server takes blocks of statements with loops: MariaDB does."""
+        return "MariaDB" in self._connection.get_server_info()
+
+    @property
     def stale(self) -> bool:
         """Whether the server has closed it while nobody used it."""
         if time.monotonic() - self._used < _FRESH:

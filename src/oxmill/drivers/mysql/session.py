@@ -107,6 +107,8 @@ class Session:
         self._sure = False
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
+        self._standing: Rows | None = None
+        """All counts as they were read, as long as this plan has not changed any."""
         self._events: list[tuple[Any, ...]] = []
         self._asks = False
         """Whether something was asked of workers."""
@@ -336,13 +338,12 @@ class Session:
         """Read the counts, those that this very plan has changed included."""
         self._write_counts()
         if step.name == "tallies_of":
-            asked = statement("counts_of", step.parameters)
-        else:
-            asked = statement("counts_all", {})
-        rows = (yield from self._ask(asked)).rows
+            return tallies((yield from self._ask(statement("counts_of", step.parameters))).rows)
+        if self._standing is None:
+            self._standing = (yield from self._ask(statement("counts_all", {}))).rows
         if step.name == "queues_with":
-            return with_any(rows, step.parameters["state"])
-        return tallies(rows)
+            return with_any(self._standing, step.parameters["state"])
+        return tallies(self._standing)
 
     def _many(self, step: Many) -> Talk[int]:
         rows: Sequence[tuple[Any, ...]] = step.rows
@@ -382,7 +383,7 @@ class Session:
         return len(step.rows)
 
     def _tallied(self, step: Tallied) -> Talk[None]:
-        counts = self._counts
+        counts, self._standing = self._counts, None
         for key, (n, total) in step.changes.items():
             there = counts.setdefault(key, [0, 0])
             there[0] += n
