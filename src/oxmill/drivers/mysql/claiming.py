@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple, cast
 
 from oxmill.drivers.mysql.knocking import Knocking, Manner
 from oxmill.drivers.mysql.literals import Sql, literal
-from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
+from oxmill.drivers.mysql.shortcut import HotStart, Last, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.claiming import SqlClaiming
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import json_text, stored_nonce
-from oxmill.drivers.sql.steps import Enter, Guard, Rows, Whole, abreast
+from oxmill.drivers.sql.steps import Enter, Guard, Rows, abreast
 from oxmill.drivers.sql.tending import Horizon, look_ahead
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
@@ -78,7 +78,7 @@ class ClaimStart(HotStart[Claimed], frozen=True):
     def completed(self, answer: Any) -> Steps[Claimed]:
         """The leases with what their jobs read and what was joined."""
         granted: Granted = answer
-        return cast("Claimed", (yield Whole(granted.claimed)))
+        return cast("Claimed", (yield Last(granted.claimed)))
 
 
 def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:
