@@ -41,7 +41,7 @@ from oxmill.drivers.sql.steps import (
     Whole,
 )
 from oxmill.errors import BadInput
-from oxmill.model.job import Enqueued
+from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
@@ -89,6 +89,7 @@ class Session:
         clock: Callable[[], Micros] | None,
         frame: Frame,
         done: list[list[Any]] | None = None,
+        refused: Sequence[NewJob] | None = None,
     ) -> None:
         self._clock = clock
         self._frame = frame
@@ -100,25 +101,32 @@ class Session:
         """When it happens, if that was told."""
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
-        self._pending: Batch = []
+        self._pending: Batch = [] if refused is None else [*frame.undo]
+        self._refused = refused
+        """New jobs of which an id was found to be taken: they are not simply stored."""
         self._sure = False
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
+        self._standing: Rows | None = None
+        """All counts as they were read, as long as this plan has not changed any."""
         self._events: list[tuple[Any, ...]] = []
         self._asks = False
         """Whether something was asked of workers."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
-        self._gates = gates = GateTalk(self._add, self._send, self._wrote)
-        self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
+        self._gates = GateTalk(self._add, self._send, self._wrote)
+        self._acts = self._ways()
+
+    def _ways(self) -> dict[type[Step[Any]], Callable[[Any], Talk[Any]]]:
+        return {
             Statement: self._told,
             Many: self._many,
             Fresh: self._fresh,
             Tallied: self._tallied,
             Now: self._now,
             Draw: self._draw,
-            Guard: gates.guard,
-            Enter: gates.enter,
+            Guard: self._gates.guard,
+            Enter: self._gates.enter,
             Whole: self._whole,
             Together: self._together,
             Wave: self._wave,
@@ -223,6 +231,8 @@ class Session:
 
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
+        if step.jobs is self._refused:
+            return None
         now = None
         if self._sure:
             yield from self._send()
@@ -234,7 +244,7 @@ class Session:
         try:
             (answers,) = yield from self._cut_short([Arriving(step.jobs, now)])
         except Taken:
-            self._open = within
+            self._open, self._refused = within, step.jobs
             self._pending = (
                 [b"ROLLBACK TO SAVEPOINT oxmill_fresh"] if within else [*self._frame.undo]
             )
@@ -328,13 +338,12 @@ class Session:
         """Read the counts, those that this very plan has changed included."""
         self._write_counts()
         if step.name == "tallies_of":
-            asked = statement("counts_of", step.parameters)
-        else:
-            asked = statement("counts_all", {})
-        rows = (yield from self._ask(asked)).rows
+            return tallies((yield from self._ask(statement("counts_of", step.parameters))).rows)
+        if self._standing is None:
+            self._standing = (yield from self._ask(statement("counts_all", {}))).rows
         if step.name == "queues_with":
-            return with_any(rows, step.parameters["state"])
-        return tallies(rows)
+            return with_any(self._standing, step.parameters["state"])
+        return tallies(self._standing)
 
     def _many(self, step: Many) -> Talk[int]:
         rows: Sequence[tuple[Any, ...]] = step.rows
@@ -374,7 +383,7 @@ class Session:
         return len(step.rows)
 
     def _tallied(self, step: Tallied) -> Talk[None]:
-        counts = self._counts
+        counts, self._standing = self._counts, None
         for key, (n, total) in step.changes.items():
             there = counts.setdefault(key, [0, 0])
             there[0] += n

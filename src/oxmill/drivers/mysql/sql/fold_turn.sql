@@ -1,3 +1,3 @@
 -- The turn to add counts up, unless another has it.
--- Result: one row, or none.
-SELECT number FROM oxmill_turns WHERE name = 'folding' FOR UPDATE SKIP LOCKED;
+SELECT COUNT(*) INTO @oxmill_turn
+FROM (SELECT number FROM oxmill_turns WHERE name = 'folding' FOR UPDATE SKIP LOCKED) AS turn;
