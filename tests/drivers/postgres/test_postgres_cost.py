@@ -90,6 +90,13 @@ def test_each_step_of_the_hot_path_is_one_round_trip(driver, trips):
     assert len(claimed.jobs) == 20
 
 
+def test_an_id_that_is_there_is_tried_once(driver, trips):
+    enqueue(driver, "a")
+    known = ("lock_keys_of standings_by_id", "contents_by_id", "draw", "COMMIT")
+    with trips("enqueue_one", "BEGIN now", *known):
+        enqueue(driver, "a")
+
+
 def test_a_retry_costs_a_fixed_number_of_round_trips(driver, trips):
     do(driver, Enqueue(jobs=tuple(job(f"b-{number}") for number in range(MANY))))
     leases = claim(driver, MANY)

@@ -9,6 +9,7 @@ from private_postgres import schema_url
 from wire import Wire
 
 from oxmill.drivers.postgres import doorbell as module
+from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell, hashed
 from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.store.doorbell import work
@@ -97,6 +98,37 @@ def test_without_a_break_it_speaks_ever_more_seldom_up_to_a_bound(mouth, ringer)
     for number in range(7):
         gap = moments[number + 1] - moments[number]
         assert gap >= min(least * 2**number, most)
+
+
+def test_what_comes_with_a_sign_of_life_rings_too(ringer, postgres_server, monkeypatch):
+    """The socket is silent after it, and the next look would be a long time away."""
+    topic, say = work("q"), Link.say
+
+    def saying(self, command):
+        if command == "SELECT 1":
+            monkeypatch.setattr(module, "_QUIET", 3 * SOON)
+            postgres_server.ask(f"SELECT pg_notify('{ringer.channel}', '{hashed(topic)}')")
+            time.sleep(0.1)  # it has arrived
+        say(self, command)
+
+    monkeypatch.setattr(Link, "say", saying)
+    monkeypatch.setattr(module, "_QUIET", 0.1)
+    with ringer.listen([topic]) as bell:
+        ringer.ring([work("other")])  # it sleeps for the shorter time from now on
+
+        assert bell.wait(SOON)
+
+
+def test_what_is_about_to_be_said_is_not_said_twice(mouth, ringer):
+    mouth.go_on.clear()
+    ringer.ring([work("held up")])
+    assert mouth.speaking.acquire(timeout=SOON)
+    for _ in range(100):
+        ringer.ring([work("q")])
+    mouth.go_on.set()
+    assert mouth.speaking.acquire(timeout=SOON)
+
+    assert "".join(said for _, said in mouth.said).count(hashed(work("q"))) == 1
 
 
 def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, monkeypatch):

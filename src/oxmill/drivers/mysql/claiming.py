@@ -14,7 +14,7 @@ from oxmill.drivers.sql.claiming import SqlClaiming
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import json_text, stored_nonce
 from oxmill.drivers.sql.steps import Enter, Guard, Rows, abreast
-from oxmill.drivers.sql.tending import Horizon, look_ahead
+from oxmill.drivers.sql.tending import Ahead, look_ahead
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.model.value import Micros
@@ -46,17 +46,17 @@ class MysqlClaiming(SqlClaiming):
         known = [manner for queue in queues if (manner := self._gated.get(queue)) is not None]
         return Knocking(queues, request.limit, known[0]) if known else Taking(request)
 
-    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _entered(self, queues: list[str], now: Micros) -> Steps[Ahead]:
         known = [queue for queue in queues if queue in self._gated]
-        horizons = yield from self._known(queues, known, now)
-        for each in horizons:
+        ahead = yield from self._known(queues, known, now)
+        for each in ahead.horizons:
             if each.gated:
                 self._gated.setdefault(each.queue, Manner())
             else:
                 self._gated.pop(each.queue, None)
-        return horizons
+        return ahead
 
-    def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[Ahead]:
         """The same. Where gates are known they are locked first, and looked at once."""
         if known:
             yield from ask(Guard(known))

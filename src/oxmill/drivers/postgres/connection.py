@@ -14,16 +14,11 @@ from psycopg.pq import TransactionStatus
 
 from oxmill.drivers.postgres.address import Address
 from oxmill.drivers.postgres.session import Query
-from oxmill.drivers.postgres.values import Taught, sendable
+from oxmill.drivers.postgres.values import Taught
+from oxmill.drivers.postgres.wire import ServerSilent, Wire
 from oxmill.drivers.sql.steps import Rows
 
 _TAUGHT: Final = Taught()
-_TICK: Final = 0.1
-"""Seconds between two looks at the clock while the server is silent."""
-
-
-class ServerSilent(psycopg.OperationalError):
-    """The server did not answer in time."""
 
 
 class Connection(psycopg.Connection[Any]):
@@ -51,21 +46,20 @@ def _bounded(gen: Generator[Any, Any, Any], deadline: float) -> Generator[Any, A
 class Link:
     """A connection with what we know about it."""
 
-    __slots__ = ("_cursor", "connection", "pid", "used")
+    __slots__ = ("_wire", "connection", "used")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._cursor = RawCursor(connection)
-        self.pid = os.getpid()
+        self._wire = Wire(connection, connection.patience)
         self.used = time.monotonic()
 
     def ask(self, query: Query) -> Rows:
         """Send a query and give all its rows."""
-        return _rows(_asked(self._cursor, query))
+        return self._wire.ask(query)
 
     def say(self, command: str) -> None:
         """Send a command that has no rows."""
-        self._cursor.execute(command.encode(), prepare=False)
+        self._wire.say(command)
 
     def send(self, several: Sequence[str | Query]) -> list[Rows]:
         """Send commands and queries in one round trip, and give the rows of each. After one that fails
@@ -76,9 +70,7 @@ class Link:
             case [Query() as only]:
                 return [self.ask(only)]
             case _:
-                with self.connection.pipeline():
-                    cursors = [_sent(RawCursor(self.connection), each) for each in several]
-                return [_rows(cursor) for cursor in cursors]
+                return self._wire.send(several)
 
     @property
     def idle(self) -> bool:
@@ -106,23 +98,6 @@ class Link:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, socket)
         os.close(nowhere)
-
-
-def _asked(cursor: RawCursor[Any], query: Query) -> RawCursor[Any]:
-    # Nothing is prepared by name: the next statement may reach another session of a pooler.
-    text = query.text
-    values = sendable(query.values, text.types)
-    return cursor.execute(text.sql.encode(), values, prepare=False, binary=True)
-
-
-def _sent(cursor: RawCursor[Any], asked: str | Query) -> RawCursor[Any]:
-    if isinstance(asked, Query):
-        return _asked(cursor, asked)
-    return cursor.execute(asked.encode(), prepare=False)
-
-
-def _rows(cursor: RawCursor[Any]) -> Rows:
-    return cursor.fetchall() if cursor.description is not None else []
 
 
 def _connect(way: Mapping[str, Any]) -> Connection:

@@ -68,7 +68,6 @@ class PostgresDoorbell(LocalDoorbell):
         """Whether something may have been rung while nobody listened."""
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._inbox: list[str] = []
         self._wake = os.pipe()
         os.set_blocking(self._wake[0], False)
         os.set_blocking(self._wake[1], False)
@@ -79,14 +78,17 @@ class PostgresDoorbell(LocalDoorbell):
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake whoever listens, here at once and elsewhere soon."""
-        topics = list(topics)
+        topics = set(topics)
         super().ring(topics)
-        self._run_thread()
+        if self._thread is None or os.getpid() != self._pid:
+            self._run_thread()
+        if topics <= self._outgoing.keys():  # it is about to be said
+            return
         with self._state:
             if self._closed:
                 return
             idle = not self._outgoing
-            self._outgoing.update(dict.fromkeys(map(hashed, topics)))
+            self._outgoing.update(dict.fromkeys(topics))
         if idle:
             self._poke()
 
@@ -167,9 +169,6 @@ class PostgresDoorbell(LocalDoorbell):
 
     def _attend(self, link: Link) -> None:
         """Listen, see that we hear ourselves, then pass rings on both ways."""
-        # What arrives together with the answer to a query is given to the handler.
-        self._inbox.clear()
-        link.connection.add_notify_handler(lambda notice: self._inbox.append(notice.payload))
         link.say(f"LISTEN {self.channel}")
         echo = f"?{random.getrandbits(64):016x}"
         # From another session: what one's own says comes back even through a pooler.
@@ -206,7 +205,8 @@ class PostgresDoorbell(LocalDoorbell):
                 outgoing, self._outgoing = self._outgoing, {}
             now = time.monotonic()
             if outgoing:
-                self._notify(link, "".join(outgoing) if len(outgoing) <= _MOST else _ALL)
+                few = len(outgoing) <= _MOST
+                self._notify(link, "".join(map(hashed, outgoing)) if few else _ALL)
                 spoken = time.monotonic()
                 with self._state:
                     self._state.wait_for(lambda: self._closed, calm)
@@ -214,6 +214,7 @@ class PostgresDoorbell(LocalDoorbell):
             elif now - spoken > _QUIET:
                 link.say("SELECT 1")
                 spoken = now
+            self._hear(link)  # what came with an answer would wake nobody
 
     def _sleep(self, link: Link, seconds: float) -> None:
         """Until the server says something, a ring is to go out, or the time has passed."""
@@ -231,7 +232,7 @@ class PostgresDoorbell(LocalDoorbell):
         """Ring for what has arrived."""
         pgconn = link.connection.pgconn
         pgconn.consume_input()
-        messages, self._inbox = self._inbox, []
+        messages: list[str] = []
         while (notice := pgconn.notifies()) is not None:
             messages.append(notice.extra.decode())
         for message in messages:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar, cast
 
 import psycopg
 
+from oxmill.drivers.postgres.arriving import answers_of
 from oxmill.drivers.postgres.connection import Link
-from oxmill.drivers.postgres.session import Queries, Query, Volley
+from oxmill.drivers.postgres.session import Queries, Query, Volley, fresh_of, queries, storing
 from oxmill.drivers.sql.steps import Look, Rows
+from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
 
 T = TypeVar("T")
@@ -19,12 +22,12 @@ _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _COMMIT: Final = "COMMIT"
 
 
-class Performance:
+class Performance(Generic[T]):
     """One attempt at a plan. A transaction is opened when the first query needs one."""
 
     __slots__ = ("_done", "_link", "_open", "_plan", "unsure")
 
-    def __init__(self, link: Link, plan: Plan[Any], done: list[Rows]) -> None:
+    def __init__(self, link: Link, plan: Plan[T], done: list[Rows]) -> None:
         self._link = link
         self._plan = plan
         self._done = done
@@ -33,11 +36,20 @@ class Performance:
         self.unsure = False
         """Whether something may have been committed that the caller has not been told."""
 
-    def run(self, work: Queries[T]) -> T:
-        """Perform all queries and commit."""
-        reply: Any = None
-        known = list(self._done)
+    def run(self, schema: str, clock: Callable[[], Micros] | None) -> T:
+        """Perform all queries and commit. One call may do what most enqueues ask for."""
+        known: list[Rows | None] = list(self._done)
         self.unsure = bool(known)
+        fresh = fresh_of(self._plan)
+        if fresh is not None and not known:
+            rows = self._alone(storing(fresh, schema, clock))
+            if rows is not None:
+                return cast("T", answers_of(fresh, rows[0][0]))
+            known.append(None)
+        return self._follow(queries(self._plan, schema, clock), known)
+
+    def _follow(self, work: Queries[T], known: list[Rows | None]) -> T:
+        reply: Any = None
         while True:
             try:
                 asked = work.send(reply)

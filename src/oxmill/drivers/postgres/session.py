@@ -96,6 +96,29 @@ def queries(plan: Plan[T], schema: str, clock: Callable[[], Micros] | None) -> Q
         reply = (yield from _after(before, asked)) if before else (yield asked)
 
 
+def fresh_of(plan: Plan[Any]) -> Sequence[NewJob] | None:
+    """The jobs that a plan is to store, if one call may do all of it."""
+    start = plan.start
+    shortcut = start.shortcut if isinstance(start, Start) else None
+    return shortcut.jobs if isinstance(shortcut, Fresh) else None
+
+
+def storing(jobs: Sequence[NewJob], schema: str, clock: Callable[[], Micros] | None) -> Query:
+    """What stores new jobs without unique keys. Its reply is the time, for `answers_of`."""
+    if len(jobs) == 1 and not (jobs[0].fields or jobs[0].tags):
+        call = Call("enqueue_one", terms_of(jobs[0]), conflicts=True)
+    else:
+        call = Call("enqueue", batch_of(jobs), conflicts=True)
+    return _query_of(call, schema, clock)
+
+
+def _query_of(step: Call, schema: str, clock: Callable[[], Micros] | None) -> Query:
+    text = statement(schema, step.name)
+    at = None if clock is None else clock()
+    values = [at if word == "at" else step.parameters[word] for word in text.names]
+    return Query(text, values, alone=step.alone, conflicts=step.conflicts)
+
+
 def _after(before: tuple[Query, ...], asked: Query | Volley | Look[Any]) -> Queries[Any]:
     """The reply to a query that comes after others."""
     if isinstance(asked, Volley):
@@ -177,17 +200,10 @@ class _Session:
         return Query(text, [parameters[word] for word in text.names], alone=alone)
 
     def _call(self, step: Call) -> Query:
-        text = statement(self._schema, step.name)
-        at = None if self._clock is None else self._clock()
-        values = [at if word == "at" else step.parameters[word] for word in text.names]
-        return Query(text, values, alone=step.alone, conflicts=step.conflicts)
+        return _query_of(step, self._schema, self._clock)
 
     def _store(self, jobs: Sequence[NewJob]) -> Queries[tuple[Enqueued, ...] | None]:
-        if len(jobs) == 1 and not (jobs[0].fields or jobs[0].tags):
-            call = Call("enqueue_one", terms_of(jobs[0]), conflicts=True)
-        else:
-            call = Call("enqueue", batch_of(jobs), conflicts=True)
-        rows = yield self._call(call)
+        rows = yield storing(jobs, self._schema, self._clock)
         return None if rows is None else answers_of(jobs, rows[0][0])
 
     def _now(self) -> Queries[Micros]:

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from oxmill.drivers.postgres.values import Packer, packing
 from oxmill.errors import BadConfig
 from oxmill.store.statements import load
 
@@ -32,6 +33,11 @@ class Text:
     types: tuple[str, ...]
     tells: bool
     """Whether it may have rows to give."""
+    command: bytes
+    """What is sent, with the numbers of the parameters' types and what packs each."""
+    oids: tuple[int, ...]
+    packers: tuple[Packer, ...]
+    formats: tuple[int, ...]
 
 
 def check_schema(name: str) -> str:
@@ -64,7 +70,10 @@ def statement(schema: str, name: str, *, locks: bool = False) -> Text:
 
     sql = _PARAMETER.sub(numbered, sql)
     tells = _CHANGE.match(sql) is None or "RETURNING" in sql
-    return Text(name, sql, tuple(order), tuple(order.values()), tells)
+    types = tuple(order.values())
+    oids, packers = packing(types)
+    binary = (1,) * len(types)
+    return Text(name, sql, tuple(order), types, tells, sql.encode(), oids, packers, binary)
 
 
 @cache

@@ -25,7 +25,6 @@ from oxmill.drivers.postgres.faults import is_broken, is_contested, translated
 from oxmill.drivers.postgres.migrating import bring_up_to_date
 from oxmill.drivers.postgres.performing import Performance
 from oxmill.drivers.postgres.pool import Pool
-from oxmill.drivers.postgres.session import queries
 from oxmill.drivers.sql.steps import Overtaken, Rows
 from oxmill.errors import StoreUnavailable
 from oxmill.model.value import Micros
@@ -111,7 +110,7 @@ class PostgresTransport:
             raise translated(error, shown, writing=False) from error
         performance = Performance(link, plan, done)
         try:
-            answer = performance.run(queries(plan, self._address.schema, self._clock))
+            answer = performance.run(self._address.schema, self._clock)
         except BaseException as error:
             again = isinstance(error, Overtaken) or is_contested(error)
             self._leave(link, performance, error)
@@ -123,7 +122,7 @@ class PostgresTransport:
         self._pool.give_back(link)
         return (answer,)
 
-    def _leave(self, link: Link, performance: Performance, error: BaseException) -> None:
+    def _leave(self, link: Link, performance: Performance[Any], error: BaseException) -> None:
         """Put a connection away after an error, without the transaction that was open."""
         usable = not (isinstance(error, psycopg.Error) and is_broken(error))
         if usable:
@@ -157,10 +156,9 @@ class PostgresTransport:
 
     def after_fork(self) -> None:
         """In a child process: start anew. The parent's connections stay the parent's."""
-        for link in self._pool.clear():
+        for link in self._pool.start_anew():
             link.abandon()
             self._inherited.append(link)
-        self._pool.start_anew()
         self._start_anew()
 
 

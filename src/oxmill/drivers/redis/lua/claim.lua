@@ -37,7 +37,7 @@ end
 if #chosen == most and most < limit then next_due = -1 end
 if #chosen < limit and groups.buried > 0 then next_due = -1 end
 for _, source in ipairs(sources) do turns.release(source) end
--- What this claim left in line is news to others; what it took is not.
-if #chosen < limit then gained = {} end
+-- What this claim left in line is news to others, and so is what expired jobs let go; what it took is not.
+if #chosen < limit then gained = kin.gained() end
 ring()
 return {now, next_due or 0, unpack(leased)}
