@@ -21,7 +21,7 @@ from oxmill.drivers.mysql.fields import adapted, stored_rows
 from oxmill.drivers.mysql.gates import GateTalk
 from oxmill.drivers.mysql.knocking import Seen
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Result, Shortcut
+from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Last, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
@@ -112,6 +112,8 @@ class Session:
         self._events: list[tuple[Any, ...]] = []
         self._asks = False
         """Whether something was asked of workers."""
+        self._ending = False
+        """Whether nothing is going to be written any more."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
         self._gates = GateTalk(self._add, self._send, self._wrote)
@@ -128,6 +130,7 @@ class Session:
             Guard: self._gates.guard,
             Enter: self._gates.enter,
             Whole: self._whole,
+            Last: self._last,
             Together: self._together,
             Wave: self._wave,
         }
@@ -135,9 +138,7 @@ class Session:
     def talk(self, plan: Plan[T]) -> Talk[T]:
         """All batches of a plan."""
         answer = yield from self._perform(plan)
-        self._write_counts()
-        self._write_events()
-        self._call_control()
+        self._write_last()
         if self._open:
             self._pending += self._frame.closing
         if self._pending:
@@ -255,7 +256,17 @@ class Session:
 
     def _told(self, step: Statement) -> Talk[Rows]:
         known = None if self._ahead is None else self._ahead.reply(step)
-        return (yield from self._statement(step)) if known is None else known
+        if known is not None:
+            return known
+        return (yield from (self._end if self._ending and step.alone else self._statement)(step))
+
+    def _end(self, step: Statement) -> Talk[Rows]:
+        """The last question of all travels with the end of the transaction."""
+        self._write_last()
+        self._add(statement(step.name, step.parameters), *self._frame.closing)
+        self._open = False
+        results = yield from self._send()
+        return results[-1 - len(self._frame.closing)].rows
 
     def _statement(self, step: Statement) -> Talk[Rows]:
         if step.counts:
@@ -411,6 +422,10 @@ class Session:
     def _whole(self, step: Whole[T]) -> Talk[T]:
         return (yield from self._follow(step.start()))
 
+    def _last(self, step: Last[T]) -> Talk[T]:
+        self._ending = True
+        return (yield from self._whole(step))
+
     def _together(self, step: Together) -> Talk[tuple[Any, ...]]:
         shortcuts = [each for each in step.steps if isinstance(each, Shortcut)]
         if len(shortcuts) == len(step.steps):
@@ -434,6 +449,11 @@ class Session:
         return tuple(replies[number] for number in range(len(step.steps)))
 
     # -- what is written last ----------------------------------------------------------------------
+
+    def _write_last(self) -> None:
+        self._write_counts()
+        self._write_events()
+        self._call_control()
 
     def _call_control(self) -> None:
         if self._asks:
