@@ -53,7 +53,7 @@ def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
     trips, scripts, commands = counted.cost(counted.driver.settling.settle(Settle(items=items)))
 
     assert (trips, scripts) == (1, 1)
-    assert commands <= 2 * STEPS + 40  # of each flow only the state and the index are written apart
+    assert commands <= 2 * STEPS + 31  # of each flow only the state and the index are written apart
 
 
 def test_claiming_steps_of_pipelines_reads_the_state_of_each_flow_and_nothing_else_of_it(counted):
@@ -65,7 +65,7 @@ def test_claiming_steps_of_pipelines_reads_the_state_of_each_flow_and_nothing_el
     trips, scripts, commands = counted.cost(counted.claim(limit=STEPS))
 
     assert (trips, scripts) == (1, 1)
-    assert commands <= STEPS + 15
+    assert commands <= STEPS + 13
 
 
 def test_the_last_steps_of_pipelines_end_all_their_flows_by_a_few_commands(counted):
@@ -75,7 +75,7 @@ def test_the_last_steps_of_pipelines_end_all_their_flows_by_a_few_commands(count
 
     settle = counted.settle(leases, outcome=Outcome.COMPLETE, flow=FlowStep())
 
-    assert counted.cost(settle)[2] <= 40
+    assert counted.cost(settle)[2] <= 27
 
 
 def fanned_out(counted, count):
