@@ -107,6 +107,33 @@ class FlowCases:
             assert f.result(last, timeout=PATIENCE) == [sum(range(1_200)), 700]
             assert f.outcome(timeout=PATIENCE).counts == {State.SUCCEEDED: 1_901}
 
+    def test_what_a_claim_leaves_is_swept_at_once(self, app):
+        """It ends a job that has expired while all slots were taken, and many others with it."""
+        passed = threading.Event()
+
+        @app.task(name="take the slot")
+        def take_the_slot() -> bool:
+            return passed.wait(PATIENCE)
+
+        @app.task(name="too late", expires=0.2)
+        def too_late() -> None:
+            raise AssertionError
+
+        with app.running(slots=1, sweep_every=10 * PATIENCE):
+            first = take_the_slot.enqueue()
+            _until(lambda: first.refresh().state is State.RUNNING)
+            with app.flow("late", id=f"late-{next(_NUMBERS)}") as f:
+                late = f.add(too_late)
+                for _ in range(app.driver.bounds.cleanup_jobs + 100):
+                    f.add(take_the_slot).after(late)
+            time.sleep(0.25)
+            passed.set()
+            info = f.outcome(timeout=PATIENCE)
+        assert info.counts == {
+            State.CANCELLED: 1,
+            State.FAILED: app.driver.bounds.cleanup_jobs + 100,
+        }
+
     def test_a_graph_of_ten_thousand_comes_whole_or_not_at_all(self, app, monkeypatch):
         @app.task(name="grain")
         async def grain(n: int) -> int:

@@ -117,9 +117,9 @@ def drain(place: Place, jobs: int) -> Measured:
 
 def _endings(held: Sequence[bytes], nonce: int) -> list[Any]:
     """Completions of first attempts: a record starts with its frame, then the id."""
-    text, args = f"{nonce:x}", []
+    terms, args = f"1 {nonce:x} n", []
     for record in held:
-        args += (record[7 : 7 + record[0]], 1, text, b"n")
+        args += (record[7 : 7 + record[0]], terms)
     return args
 
 

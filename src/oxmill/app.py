@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack, get_args
@@ -91,8 +91,15 @@ class App(Declaring, Looking):
             "aenqueue_many", lambda driver: enqueue_all(driver, self._client, calls), connection
         )
 
-    async def aenqueue_many(self, calls: Iterable[Call[R]]) -> list[Job[R]]:
-        """The same without blocking the event loop."""
+    async def aenqueue_many(
+        self, calls: Iterable[Call[R]] | AsyncIterable[Call[R]]
+    ) -> list[Job[R]]:
+        """The same without blocking the event loop. An async iterator is read like any other, one
+        batch at a time."""
+        if not isinstance(calls, Iterable):
+            from oxmill.queue.streaming import aenqueue_stream  # noqa: PLC0415 - few need it
+
+            return await aenqueue_stream(self._client, calls)
         calls, connection = with_connection(calls)
         return await self._client.awaiting(
             lambda driver: enqueue_all(driver, self._client, calls), connection
@@ -106,8 +113,12 @@ class App(Declaring, Looking):
             "aload", lambda driver: load_all(driver, self._client, calls), connection
         )
 
-    async def aload(self, calls: Iterable[Call[Any]]) -> Loaded:
-        """The same without blocking the event loop."""
+    async def aload(self, calls: Iterable[Call[Any]] | AsyncIterable[Call[Any]]) -> Loaded:
+        """The same without blocking the event loop, from any iterator, async ones included."""
+        if not isinstance(calls, Iterable):
+            from oxmill.queue.streaming import aload_stream  # noqa: PLC0415 - as above
+
+            return await aload_stream(self._client, calls)
         calls, connection = with_connection(calls)
         return await self._client.awaiting(
             lambda driver: load_all(driver, self._client, calls), connection

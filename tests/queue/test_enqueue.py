@@ -1,5 +1,6 @@
 """Calls become jobs, on every store, through both faces."""
 
+import asyncio
 import dataclasses
 from weakref import WeakSet
 
@@ -188,6 +189,80 @@ def test_any_number_of_calls_is_read_and_forgotten_batch_by_batch(verb, face):
     assert sink.stored == 4_500
     assert max(ahead) == BATCH_JOBS
     assert sink.most_kept <= BATCH_JOBS
+
+
+@pytest.mark.parametrize("verb", ["aenqueue_many", "aload"])
+def test_an_async_iterator_is_read_and_forgotten_batch_by_batch(verb):
+    app, sink, ahead = App("memory://"), Sink(), []
+
+    @app.task
+    def send(n: int) -> None: ...
+
+    async def calls():
+        for n in range(4_500):
+            ahead.append(n - sink.stored)
+            yield send.bind(n)
+
+    with app._client.lend(dataclasses.replace(app.driver, transport=sink)):
+        asyncio.run(getattr(app, verb)(calls()))
+
+    assert sink.stored == 4_500
+    assert max(ahead) == BATCH_JOBS
+    assert sink.most_kept <= BATCH_JOBS
+
+
+def test_calls_of_an_async_iterator_are_enqueued_in_order_and_loaded_alike(app, send):
+    async def calls():
+        for n in range(1_200):
+            await asyncio.sleep(0)
+            yield send.using(unique=True).bind(f"{n}@x")
+
+    jobs = asyncio.run(app.aenqueue_many(calls()))
+    loaded = asyncio.run(app.aload(calls()))
+
+    assert len(jobs) == len(set(jobs)) == len(app.queue("mail")) == 1_200
+    assert app.get(jobs[1_100].id).payload == b'{"to":"1100@x"}'
+    assert loaded == (1_200, 0)
+
+
+def test_large_calls_of_an_async_iterator_are_stored_before_more_are_read(app, send):
+    sink, seen = Sink(), []
+
+    async def calls():
+        for _ in range(5):
+            seen.append(sink.stored)
+            yield send.bind("x" * (BATCH_BYTES // 3))
+
+    with app._client.lend(dataclasses.replace(app.driver, transport=sink)):
+        asyncio.run(app.aload(calls()))
+
+    assert seen == [0, 0, 0, 2, 2]
+
+
+def test_an_error_of_an_async_iterator_leaves_the_batches_before_it_stored(app, send):
+    async def calls():
+        for n in range(1_200):
+            yield send.bind(f"{n}@x")
+        raise OSError("the rows end here")
+
+    with pytest.raises(OSError, match="the rows end here"):
+        asyncio.run(app.aload(calls()))
+
+    assert len(app.queue("mail")) == 1_000
+
+
+def test_what_an_async_iterator_gives_is_checked_like_anything_else(app, send):
+    async def no_call():
+        yield send
+
+    async def of_two_connections():
+        for n in range(BATCH_JOBS + 1):
+            yield (send if n < BATCH_JOBS else send.using(connection=object())).bind("a")
+
+    with pytest.raises(BadInput, match="is not a call"):
+        asyncio.run(app.aenqueue_many(no_call()))
+    with pytest.raises(BadInput, match="another connection"):
+        asyncio.run(app.aload(of_two_connections()))
 
 
 def test_loading_makes_no_handles(app, send, face, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from oxmill import App
 
-PYTHON, NATIVE = 32, 50
+PYTHON, NATIVE = 31, 40
 """Calls of our own functions, and of functions written in C."""
 
 

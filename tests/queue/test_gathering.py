@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from oxmill import App, Unique
@@ -42,6 +43,10 @@ def counted(request, tmp_path):
     app.close()
 
 
+def replace_bounds(driver, **bounds):
+    return replace(driver, bounds=msgspec.structs.replace(driver.bounds, **bounds))
+
+
 def note_of(app, **options):
     @app.task(name="note", **options)
     async def note(text: str) -> None: ...
@@ -59,6 +64,20 @@ async def test_callers_of_one_turn_share_a_step(counted):
     assert all(job.created for job in jobs)
     assert sum(link.sizes) == 100
     assert len(link.sizes) <= 2
+
+
+async def test_where_fields_are_costly_jobs_with_fields_travel_in_small_groups(counted):
+    app, link = counted
+    note = note_of(app)
+    with_field = note.using(fields={"user": 1})
+    few = replace_bounds(app.driver, heavy_jobs=10)
+    mixed = [with_field if n % 2 else note for n in range(60)]
+
+    with app._client.lend(replace(few, transport=link)):
+        await asyncio.gather(*(task.aenqueue(str(n)) for n, task in enumerate(mixed)))
+
+    assert sum(link.sizes) == 60
+    assert max(link.sizes) == 21  # ten with a field, and eleven without one before the next
 
 
 async def test_one_caller_s_mistake_is_not_another_s(counted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict, assert_type, reveal_type
@@ -172,12 +172,18 @@ def emails() -> Iterator[Call[int]]:
     yield send.bind("a")
 
 
+async def more_emails() -> AsyncIterator[Call[int]]:
+    yield send.bind("a")
+
+
 async def main() -> None:
     assert_type(await send.aenqueue("a"), Job[int])
     assert_type(await (await send.aenqueue("a")), int)
     assert_type(await (await fetch.aenqueue("u")).aresult(5), Page)
     assert_type(await fetch("u"), Page)
     assert_type(await app.aenqueue_many(emails()), list[Job[int]])
+    assert_type(await app.aenqueue_many(more_emails()), list[Job[int]])
+    assert_type((await app.aload(more_emails())).created, int)
     assert_type(await app.queue("q").alease(5), Lease | None)
     assert_type(await app.control.apause("q", expires="5m"), bool)
     async with app.flow("import") as g:

@@ -1,5 +1,6 @@
 """Flows in a real worker: on the loop, in threads, in child processes, and on a store in trouble."""
 
+import asyncio
 import json
 import os
 from dataclasses import replace
@@ -9,6 +10,7 @@ import pytest
 from oxmill.drivers.memory.driver import open_memory
 from oxmill.errors import StoreUnavailable
 from oxmill.model.failed import Failed
+from oxmill.model.flow import FlowStatus
 from oxmill.model.query import Get
 from oxmill.model.state import State
 from oxmill.queue.client import Client
@@ -18,11 +20,12 @@ from oxmill.queue.draft import Draft
 from oxmill.queue.ids import IdSource
 from oxmill.queue.options import TaskOptions
 from oxmill.queue.spawning import Spawn
+from oxmill.store.bells import SilentDoorbell
 from oxmill.store.capabilities import Capability
 from oxmill.worker.flow_store import INLINE
 
 from . import child_app
-from .world import World
+from .world import BOUND, World
 
 
 @pytest.fixture
@@ -250,3 +253,28 @@ async def test_thousands_of_jobs_do_not_wait_for_the_next_sweep(flowing):
         total = f.add(many, 2_000)
     assert await f.aresult(nodes[-1], 20) == 1_999
     assert await f.aresult(total, 20) == 2_000
+
+
+async def test_what_a_claim_leaves_is_swept_at_once_without_a_bell(flowing):
+    """The job has expired while all slots were taken; the claim ends it, and some that follow."""
+    silent = replace(flowing.driver, doorbell=SilentDoorbell())
+    passed = asyncio.Event()
+
+    @flowing.task(name="take the slot")
+    async def take_the_slot() -> bool:
+        return await passed.wait()
+
+    @flowing.task(name="too late", expires=0.05)
+    async def too_late() -> None:
+        raise AssertionError
+
+    await flowing.start(flowing.worker(silent, slots=1, sweep_every=3600))
+    await flowing.in_state(await flowing.enqueue(take_the_slot), State.RUNNING)
+    async with flow(flowing) as f:
+        late = f.add(too_late)
+        for _ in range(flowing.driver.bounds.cleanup_jobs + 1):
+            f.add(take_the_slot).after(late)
+    await asyncio.sleep(0.1)
+    passed.set()
+
+    assert (await f.aoutcome(BOUND)).status is FlowStatus.FAILED

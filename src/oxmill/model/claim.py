@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from oxmill.model.job import LeasedJob
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.token import Token
 from oxmill.model.value import Micros, Value
 
@@ -42,6 +43,10 @@ class Claimed(Value, frozen=True):
     """When fewer than `limit` were granted: the earliest moment at which a scheduled job of the
     open queues named falls due or a lease on one of their running jobs ends, those just granted
     included, so that the caller can sleep until then. Otherwise `None`."""
+    gained: tuple[str, ...] = ()
+    """Queues in which jobs of flows began to wait because of jobs that expired or crashed too often."""
+    news: News = NO_NEWS
+    """What else the ends of such jobs have set off in flows."""
 
 
 class Renewal(Value, frozen=True):

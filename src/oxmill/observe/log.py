@@ -45,7 +45,14 @@ class LogLines:
             for name in event.__struct_fields__
             if (value := getattr(event, name)) not in ((), "", None)
         }
-        self._logger.log(event.level, event.words, extra=fields)
+        logger, level = self._logger, event.level
+        if logger.isEnabledFor(level):
+            # As `logger.log`, without a search for the caller, which is always this line.
+            logger.handle(
+                logger.makeRecord(
+                    logger.name, level, __file__, 0, event.words, (), None, "write", fields
+                )
+            )
 
 
 class TextFormatter(logging.Formatter):

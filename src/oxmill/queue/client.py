@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from os import getpid
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -44,7 +44,7 @@ class Client:
         self._driver: Driver | None = None
         self._lent: Driver | None = None
         self._left_behind: list[Driver] = []
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._lock = threading.Lock()
         self._gatherings: WeakKeyDictionary[object, Gathering] = WeakKeyDictionary()
         """event loop → its enqueues on their way."""
@@ -55,7 +55,7 @@ class Client:
         if self._lent is not None:
             return self._lent
         driver = self._driver
-        if driver is None or self._pid != os.getpid():
+        if driver is None or self._pid != getpid():
             driver = self._opened()
         return driver
 
@@ -91,7 +91,7 @@ class Client:
         if events is not None and events._get_running_loop() is not None:  # noqa: SLF001
             _refuse_in_loop("aenqueue")
         driver = self._driver
-        if driver is None or self._lent is not None or self._pid != os.getpid():
+        if driver is None or self._lent is not None or self._pid != getpid():
             driver = self.driver
         return store_one(driver, job)
 
@@ -110,7 +110,7 @@ class Client:
 
     async def _adriver(self) -> Driver:
         driver = self._lent or self._driver
-        if driver is None or self._pid != os.getpid():
+        if driver is None or self._pid != getpid():
             driver = await asyncio_of_caller().to_thread(lambda: self.driver)
         return driver
 
@@ -127,11 +127,11 @@ class Client:
         """Let go of the store. The next use opens it again."""
         with self._lock:
             driver, self._driver = self._driver, None
-        if driver is not None and self._pid == os.getpid():
+        if driver is not None and self._pid == getpid():
             driver.close()
 
     def _opened(self) -> Driver:
-        pid = os.getpid()
+        pid = getpid()
         if self._pid != pid:
             # The lock and the driver are copies of the parent's. To close the driver here could
             # harm the parent's connections, and so could letting it be collected.

@@ -12,6 +12,7 @@ from contextvars import Context
 from typing import Final, NamedTuple
 
 from oxmill.errors import BadInput
+from oxmill.model.bounds import Bounds
 from oxmill.model.job import NewJob, Verdict
 from oxmill.queue.enqueueing import Receipt, receipt, store_jobs
 from oxmill.queue.talk import ahold
@@ -52,8 +53,8 @@ class Gathering:
     async def _fly(self) -> None:
         try:
             while self._waiting:
-                most = min(MOST, self._reach().bounds.batch_jobs)
-                group, self._waiting = self._waiting[:most], self._waiting[most:]
+                size = _size_of_group(self._waiting, self._reach().bounds)
+                group, self._waiting = self._waiting[:size], self._waiting[size:]
                 await self._send([ticket for ticket in group if not ticket.future.done()])
         finally:
             self._flight = None
@@ -94,6 +95,16 @@ class Gathering:
             return
         for ticket in group:
             await self._send([ticket])
+
+
+def _size_of_group(waiting: list[Ticket], bounds: Bounds) -> int:
+    """How many of the first are sent together; where fields are costly, fewer that have some."""
+    most, heavy = min(MOST, bounds.batch_jobs), 0
+    for place, ticket in enumerate(waiting[:most]):
+        heavy += bool(ticket.job.fields)
+        if heavy > bounds.heavy_jobs:
+            return place
+    return most
 
 
 def _fail(ticket: Ticket, error: BaseException) -> None:

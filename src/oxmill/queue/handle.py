@@ -56,13 +56,15 @@ class Job(Generic[R_co]):
         receipt: Receipt | None = None,
     ) -> None:
         self.id = job_id
-        self.created = receipt is not None and receipt.created
-        """Whether the enqueue that gave this handle made the job; false if an earlier one stands
-        for it."""
         self._client = client
         self._results = results
-        self._state = None if receipt is None else receipt.answer.state
+        self._state: State | None = None
         self._record: Record | None = None
+        self.created = False
+        """Whether the enqueue that gave this handle made the job; false if an earlier one stands
+        for it."""
+        if receipt is not None:
+            self._state, self.created = receipt.answer.state, receipt.created
 
     @property
     def state(self) -> State | None:

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import count
+from os import getpid
 from typing import Final
 
 _DRAW: Final = 10
 """Random bytes per draw: two for the upper part, eight for the lower one."""
-_BLOCK: Final = 512 * _DRAW
+_DRAWS: Final = 64
 _LOW_BITS: Final = (1 << 61) - 1
 _VARIANT: Final = 1 << 63
 
@@ -24,7 +25,7 @@ class IdSource:
     forked child draws its own.
     """
 
-    __slots__ = ("_block", "_clock", "_lock", "_millis", "_pid", "_random", "_series")
+    __slots__ = ("_clock", "_draws", "_lock", "_millis", "_pid", "_random", "_series")
 
     def __init__(
         self,
@@ -33,14 +34,15 @@ class IdSource:
     ) -> None:
         self._clock = clock
         self._random = random
-        self._block = b""
+        self._draws: list[tuple[str, int]] = []
+        """Random parts for milliseconds to come: what follows the time, and where the count begins."""
         self._millis = -1
         self._series = ("", count())
         self._start_over()
 
     def __call__(self) -> str:
         """A new id."""
-        if self._pid != os.getpid():
+        if self._pid != getpid():
             self._start_over()
         millis = self._clock() // 1_000_000
         if millis > self._millis:
@@ -50,22 +52,26 @@ class IdSource:
         return prefix + hex(next(low))[2:]  # noqa: FURB116 - a third of the time
 
     def _begin(self, millis: int) -> None:
-        """Draw the random part for a new millisecond. The lower part starts in its lower half, so
-        it can be counted on for longer than anyone lives."""
+        """Take a random part for a new millisecond."""
         with self._lock:
-            if millis <= self._millis:
-                return
-            if not self._block:
-                self._block = self._random(_BLOCK)
-            drawn, self._block = self._block[:_DRAW], self._block[_DRAW:]
-            high = int.from_bytes(drawn[:2], "big") & 0xFFF
-            low = int.from_bytes(drawn[2:], "big") & _LOW_BITS
-            self._series = (f"{millis:012x}7{high:03x}", count(_VARIANT | low))
-            self._millis = millis
+            if millis > self._millis:
+                high, low = (self._draws or self._drawn()).pop()
+                self._series = (f"{millis:012x}{high}", count(low))
+                self._millis = millis
+
+    def _drawn(self) -> list[tuple[str, int]]:
+        """Draw a block of them. The lower part starts in its lower half, so it can be counted on for
+        longer than anyone lives."""
+        block = self._random(_DRAWS * _DRAW)
+        for start in range(0, len(block), _DRAW):
+            high = int.from_bytes(block[start : start + 2], "big") & 0xFFF
+            low = int.from_bytes(block[start + 2 : start + _DRAW], "big") & _LOW_BITS
+            self._draws.append((f"7{high:03x}", _VARIANT | low))
+        return self._draws
 
     def _start_over(self) -> None:
         # A lock copied by a fork may be held by a thread that is not there any more.
         self._lock = threading.Lock()
-        self._block = b""
+        self._draws = []
         self._millis = -1
-        self._pid = os.getpid()
+        self._pid = getpid()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from oxmill.errors import BadInput
 from oxmill.model.value import Micros
@@ -44,6 +45,7 @@ def _is_number(given: object) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
 
 
+@lru_cache(maxsize=256)
 def _parse(text: str) -> Micros:
     total, position, stripped = 0.0, 0, text.strip()
     for part in _PART.finditer(stripped):

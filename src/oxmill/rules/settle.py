@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from types import TracebackType
 from typing import Final
 
@@ -17,6 +16,7 @@ from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.model.value import Micros
 from oxmill.rules.backoff import delay_after
 from oxmill.rules.duration import micros
+from oxmill.rules.tracebacks import traceback_text
 
 UNKNOWN_FIRST: Final[Micros] = 10 * SECOND
 UNKNOWN_LONGEST: Final[Micros] = 300 * SECOND
@@ -217,12 +217,9 @@ def _trace(error: BaseException) -> str:
     if error.__traceback__ is None:
         return ""
     try:
-        lines = traceback.format_exception(
-            type(error), error, _below_the_worker(error.__traceback__), limit=-50
-        )
+        return traceback_text(error, _below_the_worker(error.__traceback__))
     except Exception as trouble:  # noqa: BLE001 - as above
         return f"<the traceback could not be written: {type(trouble).__name__}>"
-    return "".join(lines)
 
 
 def _below_the_worker(trace: TracebackType) -> TracebackType:

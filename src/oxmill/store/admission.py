@@ -59,17 +59,7 @@ def check_new_jobs(
     count = 0
     for job in jobs:
         count += 1
-        try:
-            _check_job(job, bounds)
-        except (AttributeError, TypeError):
-            check_kinds(job, f"job {job.id}")  # says what is of a wrong type
-            raise
-        if not in_flow and (job.flow is not None or job.parent is not None or job.after):
-            need(able, Capability.FLOWS, "flows")
-            raise BadInput(
-                f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
-                f"its flow; give the flow with every batch of its jobs"
-            )
+        check_new_job(job, bounds, able, in_flow)
     if count > bounds.batch_jobs:
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
@@ -77,15 +67,31 @@ def check_new_jobs(
         )
 
 
+def check_new_job(job: NewJob, bounds: Bounds, able: Capability, in_flow: bool = False) -> None:
+    """Refuse one job that cannot be stored faithfully."""
+    try:
+        _check_job(job, bounds)
+    except (AttributeError, TypeError):
+        check_kinds(job, f"job {job.id}")  # says what is of a wrong type
+        raise
+    if not in_flow and (job.flow is not None or job.parent is not None or job.after):
+        need(able, Capability.FLOWS, "flows")
+        raise BadInput(
+            f"job {job.id} names a flow, a parent or jobs to wait for, but comes without "
+            f"its flow; give the flow with every batch of its jobs"
+        )
+
+
 def _check_job(job: NewJob, bounds: Bounds) -> None:
-    id_bytes = bounds.id_bytes
-    if not ((name := job.id).isascii() and name.isprintable() and 0 < len(name) <= id_bytes):
-        check_name("job id", name, id_bytes)
-    if type(job.payload) is not bytes:
+    name = job.id
+    if not (name.isascii() and name.isprintable() and name) or len(name) > bounds.id_bytes:
+        check_name("job id", name, bounds.id_bytes)
+    payload = job.payload
+    if type(payload) is not bytes:
         check_kinds(job, f"job {job.id}")
-    if len(job.payload) > bounds.payload_bytes:
+    if len(payload) > bounds.payload_bytes:
         raise TooBig(
-            f"the payload of job {job.id} takes {len(job.payload):,} bytes; the limit is "
+            f"the payload of job {job.id} takes {len(payload):,} bytes; the limit is "
             f"{bounds.payload_bytes:,}. Store the data elsewhere and pass a reference"
         )
     # The jobs of a task have these in common: they are looked at once, not job by job.
@@ -108,7 +114,8 @@ def _check_job(job: NewJob, bounds: Bounds) -> None:
         _check_labels(job, bounds)
     if job.headers:
         _check_carried(job)
-    if job.join is not None or isinstance(job.after, str) or isinstance(job.reads, str):
+    after, reads = job.after, job.reads
+    if job.join is not None or (after and isinstance(after, str)) or isinstance(reads, str):
         check_kinds(job, f"job {job.id}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oxmill.model.claim import Claimed
 from oxmill.model.info import Ordered, Swept
 from oxmill.model.job import Enqueue, Verdict
 from oxmill.model.news import NO_NEWS, News
@@ -72,6 +73,8 @@ def _set_off(news: News) -> set[str]:
 
 def _changed(answer: Any) -> set[str]:
     match answer:
+        case Claimed():
+            return {work(q) for q in answer.gained} | _set_off(answer.news)
         case Swept():
             topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}
             return topics | _set_off(answer.news)

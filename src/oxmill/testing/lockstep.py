@@ -146,7 +146,7 @@ def comparable(answer: Any) -> Any:
                 "ended": tuple(sorted(ended)),
                 "news": NO_NEWS,
             }
-        case Settled():
+        case Settled() | Claimed():
             changes = {"gained": (), "news": NO_NEWS}
         case Enqueued():
             changes = {"news": NO_NEWS}

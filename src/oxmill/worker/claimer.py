@@ -53,6 +53,8 @@ class Claimer:
         self.worker = ""
         self.queues: tuple[str, ...] = ()
         self.metrics = Metrics()
+        self.on_left: Callable[[], None] | None = None
+        """Called when a claim has left something to sweep."""
         self.on_idle: Callable[[], None] | None = None
         """Called when nothing runs, nothing is to be settled, and no claim brings anything."""
         self.owing_since: float | None = None
@@ -220,6 +222,8 @@ class Claimer:
         """Start what was claimed; the seconds to wait before the next turn."""
         config, jobs = self._config, claimed.jobs
         self.metrics.claims += 1
+        if claimed.news.left and self.on_left is not None:
+            self.on_left()
         if self._closing:  # the stop came while the claim was on its way
             for job in jobs:
                 self._settler.add(released(job))

@@ -83,7 +83,7 @@ def assemble(
     claimer.queues, claimer.metrics = queues, metrics
     beat = Heartbeat(driver, bus, config.beat_every / SECOND)
     sweeper = Sweeper(driver, bus, config.sweep_every / SECOND)
-    settler.on_left = sweeper.wake
+    settler.on_left = claimer.on_left = sweeper.wake
     systemd, vetting = Systemd(), Vetting(driver, bus, config.allow)
     return Parts(
         bus=bus,

@@ -72,6 +72,7 @@ class Meddler:
             for each in pair:
                 with contextlib.suppress(OSError):
                     each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    each.shutdown(socket.SHUT_RD)  # who waits for data keeps it from being closed
                 each.close()
 
     def close(self):

@@ -9,7 +9,10 @@ import pytest
 from private_mysql import shared_server
 
 from oxmill.drivers.mysql import doorbell as module
+from oxmill.drivers.mysql import watching
 from oxmill.drivers.mysql.driver import open_mysql
+from oxmill.drivers.mysql.link import Link
+from oxmill.drivers.mysql.literals import Sql
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.query import Cancel, Filter
@@ -87,6 +90,44 @@ def test_what_was_numbered_first_and_committed_last_is_heard_of(url):
             cursor.execute("COMMIT")
 
             assert bell.wait(5)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Every question of the doorbell's."""
+    asked = []
+    ask = Link.ask_again
+    monkeypatch.setattr(Link, "ask_again", lambda link, q: asked.append(q) or ask(link, q))
+    return asked
+
+
+def test_while_nothing_is_written_the_server_looks(url, asked):
+    with opened(url) as here, opened(url) as there, here.doorbell.listen([work("q")]) as bell:
+        enqueue(there, "first")
+        calm(bell)
+        time.sleep(2 * watching.CALM)
+        asked.clear()
+
+        time.sleep(1.5)
+
+        assert 0 < len(asked) <= 8, "a look by itself every 30 ms would have been 50 questions"
+        enqueue(there, "second")
+        assert bell.wait(5)
+
+
+def test_where_blocks_do_not_pass_listeners_look_by_themselves(url, asked, monkeypatch):
+    monkeypatch.setattr(watching, "CALM", 0.05)
+    monkeypatch.setattr(watching, "_PAUSE", Sql(b"THIS IS NO PAUSE"))
+    with opened(url) as here, opened(url) as there, here.doorbell.listen([work("q")]) as bell:
+        enqueue(there, "first")
+        calm(bell)
+        links = len({question.packet for question in asked})
+        for number in range(3):
+            enqueue(there, f"job-{number}")
+            assert bell.wait(5)
+            calm(bell)
+
+        assert links == len({question.packet for question in asked}) == 2
 
 
 def test_a_lost_connection_is_made_up_for(url, monkeypatch):

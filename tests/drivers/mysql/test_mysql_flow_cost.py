@@ -55,11 +55,11 @@ def test_a_batch_of_steps_takes_a_few_round_trips_and_statements(driver, monkeyp
 
     more = turn(driver, steps(leases))
 
-    assert len(sent) <= 4
+    assert len(sent) <= 3
     assert sum(len(batch) for batch in sent) <= 29
     sent.clear()
     turn(driver, steps(more, last=True))
-    assert len(sent) <= 5
+    assert len(sent) <= 4
     assert sum(len(batch) for batch in sent) <= 29
 
 

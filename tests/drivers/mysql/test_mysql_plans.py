@@ -253,7 +253,8 @@ class Explained:
 
     def _explaining(self, text):
         if text == b"EXECUTE oxmill_grant":
-            return [b"EXECUTE IMMEDIATE CONCAT('EXPLAIN ', @oxmill_words)"]
+            words = b"IF(@oxmill_words = 'DO 0', 'SELECT 0', @oxmill_words)"
+            return [b"EXECUTE IMMEDIATE CONCAT('EXPLAIN ', %b)" % words]
         explained = (b"SELECT", b"UPDATE", b"DELETE", b"INSERT", b"REPLACE")
         return [b"EXPLAIN " + text] if text.startswith(explained) else []
 

@@ -58,18 +58,17 @@ def test_a_batch_costs_one_statement_for_several_jobs_and_no_more(counted):
     assert commits == 1
 
 
+def ends(jobs, outcome=Outcome.COMPLETE):
+    items = tuple(Settlement(id=job.id, token=job.token, outcome=outcome) for job in jobs)
+    return Settle(items=items)
+
+
 @pytest.mark.parametrize("keep", [0, None])
 def test_settling_a_batch_and_claiming_the_next_costs_the_same_whatever_its_size(counted, keep):
     counted.enqueue(2 * BATCH, keep=keep)
     jobs = counted.driver.run(counted.claim()).jobs
     assert len(jobs) == BATCH
-    settle = counted.driver.settling.settle(
-        Settle(
-            items=tuple(
-                Settlement(id=job.id, token=job.token, outcome=Outcome.COMPLETE) for job in jobs
-            )
-        )
-    )
+    settle = counted.driver.settling.settle(ends(jobs))
 
     statements, commits = counted.cost(
         lambda: counted.driver.run(together(settle, counted.claim(nonce=2)))
@@ -77,6 +76,22 @@ def test_settling_a_batch_and_claiming_the_next_costs_the_same_whatever_its_size
 
     assert statements <= 11
     assert commits == 1
+
+
+@pytest.mark.parametrize("keep", [0, None])
+def test_a_batch_that_succeeds_the_second_time_costs_one_statement_more(counted, keep):
+    counted.driver.run(
+        counted.driver.settling.settle(ends(counted.driver.run(counted.claim()).jobs))
+    )
+    counted.enqueue(BATCH, keep=keep)
+    jobs = counted.driver.run(counted.claim(nonce=2)).jobs
+    counted.driver.run(counted.driver.settling.settle(ends(jobs, Outcome.RETRY)))
+    jobs = counted.driver.run(counted.claim(nonce=3)).jobs
+    assert len(jobs) == BATCH
+
+    settle = counted.driver.settling.settle(ends(jobs))
+
+    assert counted.cost(lambda: counted.driver.run(settle))[0] <= (8 if keep == 0 else 7)
 
 
 def test_renewing_a_batch_costs_the_same_whatever_its_size(counted):

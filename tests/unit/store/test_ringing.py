@@ -79,6 +79,11 @@ def test_a_settlement_rings_for_an_end_or_for_more_work(answer, topics):
         (Order(workers=("w",), command=Command.STOP), Ordered(workers=("w",)), {"control"}),
         (Cancel(filter=Filter()), Steered(ids=(), news=News(left=True)), {"sweep"}),
         (CLAIM, Claimed(jobs=(), now=1, until=2), set()),
+        (
+            CLAIM,
+            Claimed(jobs=(), now=1, until=2, gained=("q",), news=News(ended=("a",), left=True)),
+            {"work:q", "ended:a", "sweep"},
+        ),
     ],
 )
 def test_other_operations_ring_for_what_they_changed(request_, answer, topics):

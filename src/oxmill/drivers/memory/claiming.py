@@ -58,6 +58,7 @@ class MemoryClaiming:
 def _claim(world: World, request: Claim) -> Claimed:
     now = world.clock()
     queues = tuple(dict.fromkeys(request.queues))
+    world.book.forget_news()
     for queue in queues:
         tidy(world, queue, now)
     ripple(world)
@@ -75,6 +76,7 @@ def _claim_ids(world: World, request: ClaimIds) -> Claimed:
     if not 0 < request.lease <= world.bounds.lease:
         raise BadInput("a lease must last longer than 0 seconds and at most a day")
     found = [world.jobs[i] for i in dict.fromkeys(request.ids) if i in world.jobs]
+    world.book.forget_news()
     for queue in dict.fromkeys(record.queue for record in found):
         tidy(world, queue, now)
     ripple(world)
@@ -145,7 +147,14 @@ def _claimed(
 ) -> Claimed:
     now = world.clock()
     jobs = tuple(record.leased(_flow_state(world, record)) for record in chosen)
-    return Claimed(jobs=jobs, now=now, until=now + request.lease, next_due=next_due)
+    return Claimed(
+        jobs=jobs,
+        now=now,
+        until=now + request.lease,
+        next_due=next_due,
+        gained=world.book.take_gained(),
+        news=world.book.take_news(),
+    )
 
 
 def _flow_state(world: World, record: Record) -> Mapping[str, bytes]:

@@ -16,6 +16,9 @@ from oxmill.model.job import Enqueued, NewJob, Verdict
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 
+_MOMENT: Final = b"@oxmill_now"
+_ROW: Final = b"(%b, %b, %b, %b, NULL, %b, NULL, %b, %b, %b, REPEAT('.', 80))"
+"""A row of `insert_job`: seq, id, place, the moment, what `_alike` gives, extras and payload."""
 BLOCK: Final = 65_536
 """Numbers that one row of oxmill_changes stands for."""
 
@@ -74,11 +77,11 @@ class Arriving(Shortcut[tuple[Enqueued, ...]]):
         rows: list[bytes] = []
         found: list[bytes] = []
         for number, (job, state) in enumerate(zip(self._jobs, self._states, strict=True)):
-            before, after = _alike(_key(job, state))
+            before, after = _alike(_key(job, state), _MOMENT)
             extras = extras_of(job)
-            rows.append(
-                _row(number, literal(job.id), before, after, literal(extras), literal(job.payload))
-            )
+            seq = _seq(number)
+            values = seq, literal(job.id), seq, _MOMENT, before, after
+            rows.append(_ROW % (*values, literal(extras), literal(job.payload)))
             if extras is not None:
                 found += [
                     b"(%b, %b, %b)" % (literal(name), literal(stored(value)), _seq(number))
@@ -107,21 +110,6 @@ def _seq(number: int) -> bytes:
     return b"LAST_INSERT_ID() * %d + %d" % (BLOCK, number)
 
 
-def _row(number: int, *values: bytes) -> bytes:
-    """A row of `insert_job`."""
-    seq = _seq(number)
-    job_id, before, after, extras, payload = values
-    return b"(%b, %b, %b, @oxmill_now, NULL, %b, NULL, %b, %b, %b, REPEAT('.', 80))" % (
-        seq,
-        job_id,
-        seq,
-        before,
-        after,
-        extras,
-        payload,
-    )
-
-
 def _key(job: NewJob, state: State) -> tuple[Any, ...]:
     """What jobs often have in common."""
     return (
@@ -140,11 +128,32 @@ def _key(job: NewJob, state: State) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=512)
-def _alike(key: tuple[Any, ...]) -> tuple[bytes, bytes]:
+def _alike(key: tuple[Any, ...], moment: bytes) -> tuple[bytes, bytes]:
     """The columns before and after the unique key."""
     queue, task, state, priority, delay, run_at, expires_in, *counts, keep, group = key
-    due_at = b"@oxmill_now + %d" % delay if run_at is None else literal(run_at)
-    expires_at = b"NULL" if expires_in is None else b"@oxmill_now + %d" % expires_in
+    due_at = b"%b + %d" % (moment, delay) if run_at is None else literal(run_at)
+    expires_at = b"NULL" if expires_in is None else b"%b + %d" % (moment, expires_in)
     words = [literal(queue), literal(task), literal(state), literal(priority), due_at, expires_at]
     words += [literal(count) for count in counts]
     return b", ".join([*words, literal(keep)]), literal(group)
+
+
+def texts_of_one(job: NewJob, moment: bytes) -> tuple[State, list[bytes]]:
+    """The state of a plain job without a due time of its own, and what stores it at such a moment."""
+    state = State.SCHEDULED if job.delay > 0 else State.WAITING
+    counting, storing = _of_one(_key(job, state), moment)
+    return state, [counting, storing % (literal(job.id), literal(job.payload))]
+
+
+@lru_cache(maxsize=512)
+def _of_one(key: tuple[Any, ...], moment: bytes) -> tuple[bytes, bytes]:
+    """Both statements; in the second, the id and the payload are left out."""
+    queue, _, state, *_ = key
+    shape = rows_of("insert_job")
+    assert shape is not None  # noqa: S101 - it is an INSERT
+    seq = _seq(0)
+    columns = *_alike(key, moment), literal(None)
+    words = seq, b"%b", seq, moment, *columns, b"%b"
+    marked = [word if word == b"%b" else word.replace(b"%", b"%%") for word in words]
+    (counting,) = _counting(((queue, state, 1),))
+    return counting, shape.before + _ROW % tuple(marked) + shape.after

@@ -7,20 +7,21 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 from oxmill.drivers.mysql.knocking import Knocking, Manner
-from oxmill.drivers.mysql.literals import Sql, literal
-from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
+from oxmill.drivers.mysql.literals import Sql
+from oxmill.drivers.mysql.shortcut import HotStart, Last, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.claiming import SqlClaiming
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import json_text, stored_nonce
-from oxmill.drivers.sql.steps import Enter, Guard, Rows, Whole, abreast
-from oxmill.drivers.sql.tending import Horizon, look_ahead
+from oxmill.drivers.sql.steps import Enter, Guard, Rows, abreast
+from oxmill.drivers.sql.tending import Ahead, look_ahead
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Steps, ask
 
 _NEVER: Final = 2**63 - 1
+_EXECUTED: Final = [statement(name, {}) for name in ("claim_prepare", "claim_execute")]
 _MANY: Final = 20
 """Queues that a claim looks at in one go; more go the long way."""
 
@@ -45,17 +46,17 @@ class MysqlClaiming(SqlClaiming):
         known = [manner for queue in queues if (manner := self._gated.get(queue)) is not None]
         return Knocking(queues, request.limit, known[0]) if known else Taking(request)
 
-    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _entered(self, queues: list[str], now: Micros) -> Steps[Ahead]:
         known = [queue for queue in queues if queue in self._gated]
-        horizons = yield from self._known(queues, known, now)
-        for each in horizons:
+        ahead = yield from self._known(queues, known, now)
+        for each in ahead.horizons:
             if each.gated:
                 self._gated.setdefault(each.queue, Manner())
             else:
                 self._gated.pop(each.queue, None)
-        return horizons
+        return ahead
 
-    def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _known(self, queues: list[str], known: list[str], now: Micros) -> Steps[Ahead]:
         """The same. Where gates are known they are locked first, and looked at once."""
         if known:
             yield from ask(Guard(known))
@@ -78,7 +79,7 @@ class ClaimStart(HotStart[Claimed], frozen=True):
     def completed(self, answer: Any) -> Steps[Claimed]:
         """The leases with what their jobs read and what was joined."""
         granted: Granted = answer
-        return cast("Claimed", (yield Whole(granted.claimed)))
+        return cast("Claimed", (yield Last(granted.claimed)))
 
 
 def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:
@@ -126,7 +127,6 @@ class Taking(Shortcut[Any]):
             "worker": request.worker,
             "lease": request.lease,
             "shelves": json_text(f"running {queue}" for queue in self._queues),
-            "shelf": Sql(self._shelf()),
             "heads": Sql(self._heads()),
             "never": _NEVER,
         }
@@ -139,20 +139,15 @@ class Taking(Shortcut[Any]):
         words = {"before": before.decode(), "after": f"){after.decode()}"}
         texts.append(statement("claim_choose", asked))
         texts.append(statement("claim_words", words))
-        texts += [statement(name, {}) for name in ("claim_prepare", "claim_execute", "claim_taken")]
+        texts += _EXECUTED
+        freeing = {"words": statement("claim_free_keys", asked).decode()}
+        texts.append(statement("claim_taken", freeing))
         if len(places) == 1:
             texts.append(statement("claim_count_one", {"queue": self._queues[0]}))
         else:
             texts.append(statement("claim_count", asked))
-        texts += [statement(name, asked) for name in ("claim_free_keys", "claim_given")]
+        texts += [*_EXECUTED, statement("claim_given", asked)]
         return texts + [statement("claim_told", {"place": place}) for place, _ in places]
-
-    def _shelf(self) -> bytes:
-        """Where granted jobs stand; nowhere, if their keys are of no interest."""
-        shelves = [literal(f"running {queue}") for queue in self._queues]
-        if len(shelves) == 1:
-            return b"IF(@oxmill_keyed, %b, '')" % shelves[0]
-        return b", ".join(shelves)
 
     def _heads(self) -> bytes:
         most = {"most": self._request.limit}

@@ -2,7 +2,7 @@
 
 MySQL tells nobody that something was written. One thread per process asks for what was written last,
 which costs a fraction of a claim however many bells there are, and wakes whom it may concern if that
-differs.
+differs. While nothing is written it has MariaDB look, and is woken a few times a second (`watching.py`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Final
 
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import FAULTS
-from oxmill.drivers.mysql.link import Link, Question
-from oxmill.drivers.mysql.shortcut import Result
+from oxmill.drivers.mysql.link import Link
 from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.mysql.watching import Watching
 from oxmill.drivers.sql.steps import Rows
 from oxmill.store.bells import LocalBell, LocalDoorbell
 from oxmill.store.doorbell import CONTROL, SWEEP
@@ -27,8 +27,6 @@ from oxmill.store.doorbell import CONTROL, SWEEP
 _log: Final = logging.getLogger("oxmill.mysql")
 
 _CALLED: Final = statement("last_call", {})
-LOOK: Final = 0.03
-"""Seconds between two looks."""
 LINGER: Final = 5.0
 """Seconds for which the looks go on after the last bell was closed."""
 _AGAIN: Final = 0.2, 5.0
@@ -104,21 +102,18 @@ class MysqlDoorbell(LocalDoorbell):
     def _watch(self) -> bool:
         """Look until nobody listens any more, which is the answer `False`."""
         link = Link(self._place)
-        look = Question(statement("last_change", {}))
-        seen: list[Result] | None = None
         called: Rows | None = None
         busy = time.monotonic()
         try:
+            watching = Watching(link)
             while not self._stop.is_set():
-                answer = link.ask_again(look)
-                if answer is not seen or self._missed:
-                    seen, called = answer, self._tell(link.send([_CALLED])[0].rows, called)
+                if watching.changed() or self._missed:
+                    called = self._tell(link.send([_CALLED])[0].rows, called)
                     self._looked.set()
                 if self.listeners:
                     busy = time.monotonic()
                 elif time.monotonic() - busy > LINGER and self._dismissed():
                     return False
-                time.sleep(LOOK)  # a wait that can be ended sooner takes several times as much work
         finally:
             link.leave()
         return False

@@ -11,11 +11,11 @@ from oxmill.drivers.mysql.doctor import Mode
 from oxmill.drivers.mysql.doorbell import MysqlDoorbell
 from oxmill.drivers.mysql.housekeeping import MysqlHousekeeping
 from oxmill.drivers.mysql.installing import MysqlInstalling
+from oxmill.drivers.mysql.scheduling import MysqlScheduling
 from oxmill.drivers.mysql.settling import MysqlSettling
 from oxmill.drivers.mysql.transport import MysqlTransport
 from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.inspecting import SqlInspecting
-from oxmill.drivers.sql.scheduling import SqlScheduling
 from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
@@ -56,7 +56,7 @@ def open_mysql(
         enqueueing=SqlEnqueueing(bounds, able),
         claiming=MysqlClaiming(bounds),
         settling=MysqlSettling(bounds, able),
-        scheduling=SqlScheduling(bounds, able),
+        scheduling=MysqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
         inspecting=SqlInspecting(bounds, able),
         housekeeping=MysqlHousekeeping(bounds, able),

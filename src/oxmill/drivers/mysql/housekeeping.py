@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
+from oxmill.drivers.mysql.shortcut import Result, Shortcut
+from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
-from oxmill.drivers.sql.rows import json_text
-from oxmill.drivers.sql.steps import Start, Statement, operation
+from oxmill.drivers.sql.steps import Start, operation
 from oxmill.model.info import Sweep, Swept
 from oxmill.store.plan import Plan, Steps, ask
 
@@ -32,11 +34,24 @@ def folding() -> Plan[int]:
 
 def fold() -> Steps[int]:
     """Add changes of counts up, unless another process does just that; how many."""
-    if not (yield from ask(Statement("fold_turn"))):
-        return 0
-    rows = yield from ask(Statement("fold_read", {"most": _AT_ONCE}))
-    if rows:
-        numbers = {"numbers": json_text(number for (number,) in rows)}
-        yield from ask(Statement("fold_add", numbers))
-        yield from ask(Statement("fold_drop", numbers))
-    return len(rows)
+    return (yield from ask(_FOLDING)) or 0
+
+
+class Folding(Shortcut[int]):
+    """Changes of which the transactions are done become part of the counts."""
+
+    __slots__ = ()
+
+    def statements(self) -> list[bytes]:
+        """Take the turn, lock, add, delete."""
+        asked = {"most": _AT_ONCE}
+        return [
+            statement(name, asked) for name in ("fold_turn", "fold_read", "fold_add", "fold_drop")
+        ]
+
+    def answer(self, results: Sequence[Result]) -> int:
+        """How many."""
+        return results[-1].affected
+
+
+_FOLDING: Final = Folding()

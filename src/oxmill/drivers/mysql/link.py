@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -15,7 +15,7 @@ from pymysql.constants import CLIENT, COMMAND, CR
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import Taken, is_taken
 from oxmill.drivers.mysql.shortcut import Result
-from oxmill.drivers.mysql.wire import read_results
+from oxmill.drivers.mysql.wire import Answer
 
 SETTINGS: Final = (
     b"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'",
@@ -27,7 +27,14 @@ SETTINGS: Final = (
 _FRESH: Final = 0.1
 """Seconds for which a connection that has answered is taken to be alive without a look."""
 _SLACK: Final = 1_024
-_PIECE: Final = 4_096
+_PIECE: Final = 65_536
+_LONGEST: Final = 0xFFFFFF - 2
+"""Bytes of statements that one packet of the protocol holds."""
+
+
+def _packet(text: bytes) -> bytes:
+    """Statements as they are sent."""
+    return b"%b\0\x03%b" % ((len(text) + 1).to_bytes(3, "little"), text)
 
 
 class Question:
@@ -36,30 +43,9 @@ class Question:
     __slots__ = ("came", "packet", "results")
 
     def __init__(self, text: bytes) -> None:
-        body = bytes([COMMAND.COM_QUERY]) + text
-        self.packet = len(body).to_bytes(3, "little") + b"\0" + body
+        self.packet = _packet(text)
         self.came = b""
         self.results: list[Result] = []
-
-
-class _Pieces:
-    """Reads an answer of which the first piece is there."""
-
-    __slots__ = ("_at", "_more", "came")
-
-    def __init__(self, first: bytes, more: Callable[[], bytes]) -> None:
-        self.came = first
-        self._more = more
-        self._at = 0
-
-    def read(self, length: int) -> bytes:
-        """The next bytes."""
-        end = self._at + length
-        while len(self.came) < end:
-            self.came += self._more()
-        data = self.came[self._at : end]
-        self._at = end
-        return data
 
 
 class Link:
@@ -78,22 +64,27 @@ class Link:
                 client_flag=CLIENT.MULTI_STATEMENTS | CLIENT.FOUND_ROWS,
             ),
         )
-        self._file: Any = self._connection._rfile  # noqa: SLF001 - see `wire`
+        self._socket: Any = self._connection._sock  # noqa: SLF001 - see `wire`
+        self._socket.settimeout(place.timeout)
         self._used = time.monotonic()
         self._most = 1 << 20
         *_, (rows, _, _) = self.send(SETTINGS)
         self._most = int(rows[0][0]) - _SLACK
 
     @property
+    def takes_blocks(self) -> bool:
+        """Whether the server takes blocks of statements with loops: MariaDB does."""
+        return "MariaDB" in self._connection.get_server_info()
+
+    @property
     def stale(self) -> bool:
         """Whether the server has closed it while nobody used it."""
         if time.monotonic() - self._used < _FRESH:
             return False
-        socket = self._connection._sock  # noqa: SLF001 - the library offers no look at it
-        if socket is None:
+        if self._socket.fileno() < 0:
             return True
         waiting = select.poll()
-        waiting.register(socket, select.POLLIN)
+        waiting.register(self._socket, select.POLLIN)
         return bool(waiting.poll(0))
 
     def send(self, batch: Sequence[bytes]) -> list[Result]:
@@ -107,23 +98,30 @@ class Link:
     def ask_again(self, question: Question) -> list[Result]:
         """Run one statement that is asked again and again and mostly has the same answer: what came
         back is compared before it is read."""
-        try:
-            self._connection._sock.sendall(question.packet)  # noqa: SLF001 - see above
-        except OSError as error:
-            raise self._lost(str(error)) from error
+        self._say(question.packet)
         came = self._come()
         if came != question.came:
-            reader = _Pieces(came, self._come)
-            question.results = read_results(reader.read)
-            question.came = reader.came
+            pieces = [came]
+
+            def come() -> bytes:
+                pieces.append(self._come())
+                return pieces[-1]
+
+            question.results = Answer(come, came).results()
+            question.came = b"".join(pieces)
         self._used = time.monotonic()
         return question.results
 
-    def _come(self) -> bytes:
-        """What has come, at least something. It is not read through the file, which takes longer: here
-        nothing is ever left over in that."""
+    def _say(self, packet: bytes) -> None:
         try:
-            data: bytes = self._connection._sock.recv(_PIECE)  # noqa: SLF001 - see above
+            self._socket.sendall(packet)
+        except OSError as error:
+            raise self._lost(str(error)) from error
+
+    def _come(self) -> bytes:
+        """What has come, at least something. Nothing is ever left over of an answer."""
+        try:
+            data: bytes = self._socket.recv(_PIECE)
         except OSError as error:
             raise self._lost(str(error)) from error
         if not data:
@@ -145,23 +143,17 @@ class Link:
         return [*packets, part]
 
     def _run(self, batch: Sequence[bytes], results: list[Result]) -> None:
-        connection = self._connection
+        text = b";".join(batch)
         try:
-            connection._execute_command(COMMAND.COM_QUERY, b";".join(batch))  # noqa: SLF001
-            results += read_results(self._read)
+            if len(text) <= _LONGEST:
+                self._say(_packet(text))
+            else:
+                self._connection._execute_command(COMMAND.COM_QUERY, text)  # noqa: SLF001 - in parts
+            results += Answer(self._come).results()
         except err.Error as error:
             if is_taken(error):
                 raise Taken from error
             raise
-
-    def _read(self, length: int) -> bytes:
-        try:
-            data: bytes = self._file.read(length)
-        except OSError as error:
-            raise self._lost(str(error)) from error
-        if len(data) < length:
-            raise self._lost("it was closed")
-        return data
 
     def _lost(self, reason: str) -> err.OperationalError:
         self.close()

@@ -22,18 +22,16 @@ class Pool:
         self._turn = threading.Condition()
         self._idle: list[Link] = []
         self._out = 0
+        self._queued = 0
+        """How many wait for their turn."""
 
     def take(self) -> tuple[Link, bool]:
         """A connection that nobody else uses, and whether it was used before."""
         if os.getpid() != self._pid:  # the parent's connections are not ours to use or to close
             self._reset()
         with self._turn:
-            if not self._turn.wait_for(self._has_room, self._place.timeout):
-                raise StoreUnavailable(
-                    f"{self._place.shown}: all {self._place.pool} connections of this process were "
-                    f"busy for {self._place.timeout:g} s; nothing was written. Try again, or raise "
-                    f"pool= in the URL"
-                )
+            if self._out >= self._place.pool:
+                self._wait()
             self._out += 1
             link = self._idle.pop() if self._idle else None
         if link is not None:
@@ -46,6 +44,19 @@ class Pool:
             self._leave()
             raise
 
+    def _wait(self) -> None:
+        self._queued += 1
+        try:
+            came = self._turn.wait_for(self._has_room, self._place.timeout)
+        finally:
+            self._queued -= 1
+        if not came:
+            raise StoreUnavailable(
+                f"{self._place.shown}: all {self._place.pool} connections of this process were "
+                f"busy for {self._place.timeout:g} s; nothing was written. Try again, or raise "
+                f"pool= in the URL"
+            )
+
     def _has_room(self) -> bool:
         return self._out < self._place.pool
 
@@ -54,7 +65,8 @@ class Pool:
         with self._turn:
             self._idle.append(link)
             self._out -= 1
-            self._turn.notify()
+            if self._queued:
+                self._turn.notify()
 
     def discard(self, link: Link) -> None:
         """It is not in order."""
@@ -64,7 +76,8 @@ class Pool:
     def _leave(self) -> None:
         with self._turn:
             self._out -= 1
-            self._turn.notify()
+            if self._queued:
+                self._turn.notify()
 
     def close(self) -> None:
         """Close what is free."""

@@ -21,7 +21,7 @@ from oxmill.drivers.mysql.fields import adapted, stored_rows
 from oxmill.drivers.mysql.gates import GateTalk
 from oxmill.drivers.mysql.knocking import Seen
 from oxmill.drivers.mysql.literals import SERVER_TIME
-from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Result, Shortcut
+from oxmill.drivers.mysql.shortcut import Ahead, HotStart, Last, Result, Shortcut
 from oxmill.drivers.mysql.statements import many, statement
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.rows import json_text
@@ -41,7 +41,7 @@ from oxmill.drivers.sql.steps import (
     Whole,
 )
 from oxmill.errors import BadInput
-from oxmill.model.job import Enqueued
+from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
 
@@ -89,6 +89,7 @@ class Session:
         clock: Callable[[], Micros] | None,
         frame: Frame,
         done: list[list[Any]] | None = None,
+        refused: Sequence[NewJob] | None = None,
     ) -> None:
         self._clock = clock
         self._frame = frame
@@ -100,26 +101,36 @@ class Session:
         """When it happens, if that was told."""
         self._open = False
         """Whether the transaction has been begun, or will be with what is pending."""
-        self._pending: Batch = []
+        self._pending: Batch = [] if refused is None else [*frame.undo]
+        self._refused = refused
+        """New jobs of which an id was found to be taken: they are not simply stored."""
         self._sure = False
         """Whether jobs are among it of which the ids are sure to be free."""
         self._counts: dict[tuple[str, str], list[int]] = {}
+        self._standing: Rows | None = None
+        """All counts as they were read, as long as this plan has not changed any."""
         self._events: list[tuple[Any, ...]] = []
         self._asks = False
         """Whether something was asked of workers."""
+        self._ending = False
+        """Whether nothing is going to be written any more."""
         self._ahead: Ahead | None = None
         """What was read before it was asked for, as long as nothing is written."""
-        self._gates = gates = GateTalk(self._add, self._send, self._wrote)
-        self._acts: dict[type[Step[Any]], Callable[[Any], Talk[Any]]] = {
+        self._gates = GateTalk(self._add, self._send, self._wrote)
+        self._acts = self._ways()
+
+    def _ways(self) -> dict[type[Step[Any]], Callable[[Any], Talk[Any]]]:
+        return {
             Statement: self._told,
             Many: self._many,
             Fresh: self._fresh,
             Tallied: self._tallied,
             Now: self._now,
             Draw: self._draw,
-            Guard: gates.guard,
-            Enter: gates.enter,
+            Guard: self._gates.guard,
+            Enter: self._gates.enter,
             Whole: self._whole,
+            Last: self._last,
             Together: self._together,
             Wave: self._wave,
         }
@@ -127,9 +138,7 @@ class Session:
     def talk(self, plan: Plan[T]) -> Talk[T]:
         """All batches of a plan."""
         answer = yield from self._perform(plan)
-        self._write_counts()
-        self._write_events()
-        self._call_control()
+        self._write_last()
         if self._open:
             self._pending += self._frame.closing
         if self._pending:
@@ -223,6 +232,8 @@ class Session:
 
     def _fresh(self, step: Fresh) -> Talk[tuple[Enqueued, ...] | None]:
         """Store new jobs. A refused id undoes what was stored beside it, and only that."""
+        if step.jobs is self._refused:
+            return None
         now = None
         if self._sure:
             yield from self._send()
@@ -234,7 +245,7 @@ class Session:
         try:
             (answers,) = yield from self._cut_short([Arriving(step.jobs, now)])
         except Taken:
-            self._open = within
+            self._open, self._refused = within, step.jobs
             self._pending = (
                 [b"ROLLBACK TO SAVEPOINT oxmill_fresh"] if within else [*self._frame.undo]
             )
@@ -245,7 +256,17 @@ class Session:
 
     def _told(self, step: Statement) -> Talk[Rows]:
         known = None if self._ahead is None else self._ahead.reply(step)
-        return (yield from self._statement(step)) if known is None else known
+        if known is not None:
+            return known
+        return (yield from (self._end if self._ending and step.alone else self._statement)(step))
+
+    def _end(self, step: Statement) -> Talk[Rows]:
+        """The last question of all travels with the end of the transaction."""
+        self._write_last()
+        self._add(statement(step.name, step.parameters), *self._frame.closing)
+        self._open = False
+        results = yield from self._send()
+        return results[-1 - len(self._frame.closing)].rows
 
     def _statement(self, step: Statement) -> Talk[Rows]:
         if step.counts:
@@ -328,13 +349,12 @@ class Session:
         """Read the counts, those that this very plan has changed included."""
         self._write_counts()
         if step.name == "tallies_of":
-            asked = statement("counts_of", step.parameters)
-        else:
-            asked = statement("counts_all", {})
-        rows = (yield from self._ask(asked)).rows
+            return tallies((yield from self._ask(statement("counts_of", step.parameters))).rows)
+        if self._standing is None:
+            self._standing = (yield from self._ask(statement("counts_all", {}))).rows
         if step.name == "queues_with":
-            return with_any(rows, step.parameters["state"])
-        return tallies(rows)
+            return with_any(self._standing, step.parameters["state"])
+        return tallies(self._standing)
 
     def _many(self, step: Many) -> Talk[int]:
         rows: Sequence[tuple[Any, ...]] = step.rows
@@ -374,7 +394,7 @@ class Session:
         return len(step.rows)
 
     def _tallied(self, step: Tallied) -> Talk[None]:
-        counts = self._counts
+        counts, self._standing = self._counts, None
         for key, (n, total) in step.changes.items():
             there = counts.setdefault(key, [0, 0])
             there[0] += n
@@ -402,6 +422,10 @@ class Session:
     def _whole(self, step: Whole[T]) -> Talk[T]:
         return (yield from self._follow(step.start()))
 
+    def _last(self, step: Last[T]) -> Talk[T]:
+        self._ending = True
+        return (yield from self._whole(step))
+
     def _together(self, step: Together) -> Talk[tuple[Any, ...]]:
         shortcuts = [each for each in step.steps if isinstance(each, Shortcut)]
         if len(shortcuts) == len(step.steps):
@@ -425,6 +449,11 @@ class Session:
         return tuple(replies[number] for number in range(len(step.steps)))
 
     # -- what is written last ----------------------------------------------------------------------
+
+    def _write_last(self) -> None:
+        self._write_counts()
+        self._write_events()
+        self._call_control()
 
     def _call_control(self) -> None:
         if self._asks:

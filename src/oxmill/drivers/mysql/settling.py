@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from oxmill.drivers.mysql.literals import Sql, listed
 from oxmill.drivers.mysql.shortcut import HotStart, Result, Shortcut
-from oxmill.drivers.mysql.statements import many, statement
+from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.mysql.stepping import Stepping
 from oxmill.drivers.sql.handing_over import next_steps
 from oxmill.drivers.sql.limits import frees
@@ -23,6 +24,9 @@ from oxmill.store.plan import Plan, Steps, ask
 
 _JUDGING: Final = ("complete_check", "complete_terms", "complete_fate", "complete_ready")
 _FREEING: Final = ("complete_limits", "complete_free")
+_LISTED: Final = 100
+"""So many results at most are in one statement, in which each is looked up in a list."""
+_LISTED_BYTES: Final = 1 << 20
 _USUAL: Final = QueueSettings().keep_succeeded
 
 
@@ -135,6 +139,21 @@ def _kept(items: Sequence[Settlement]) -> Iterator[bytes]:
     plain = [item.id for item in items if item.result is None]
     if plain:
         yield statement("complete_plain", {"ids": json_text(plain)})
-    yield from many(
-        "complete_result", [(item.result, item.id) for item in items if item.result is not None]
-    )
+    for part in _parts([item for item in items if item.result is not None]):
+        ids, results = listed(map(_id, part)), listed([item.result for item in part])
+        yield statement("complete_results", {"ids": Sql(ids), "results": Sql(results)})
+
+
+def _parts(items: Sequence[Settlement]) -> Iterator[list[Settlement]]:
+    """Cut so that a statement stays short, and the server does not look through long lists."""
+    part: list[Settlement] = []
+    size = 0
+    for item in items:
+        length = len(item.result or b"")
+        if part and (len(part) == _LISTED or size + length > _LISTED_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += length
+    if part:
+        yield part

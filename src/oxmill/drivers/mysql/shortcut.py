@@ -58,6 +58,12 @@ class Shortcut(Step[T | None], Generic[T]):
         raise NotImplementedError
 
 
+class Last(Whole[T]):
+    """What an operation ends with: it may ask, but nothing is written after it."""
+
+    __slots__ = ()
+
+
 class HotStart(Start[T], frozen=True):
     """An operation that tries its shortcut first, also beside another operation."""
 

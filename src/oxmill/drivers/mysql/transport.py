@@ -26,6 +26,7 @@ from oxmill.drivers.mysql.faults import (
 )
 from oxmill.drivers.mysql.housekeeping import folding
 from oxmill.drivers.mysql.link import Link
+from oxmill.drivers.mysql.lone_job import lone_job, storing
 from oxmill.drivers.mysql.migrating import migrate
 from oxmill.drivers.mysql.pool import Pool
 from oxmill.drivers.mysql.session import Frame, Session
@@ -47,6 +48,7 @@ _READS: Final = Frame(
     [COMMIT],
     [b"ROLLBACK"],
 )
+_LOOKS: Final = (Migrate, Version, Check)
 _TRIES: Final = 30
 """How often a plan is started before others are said to be in the way."""
 _PAUSE: Final = 0.002
@@ -69,7 +71,7 @@ class MysqlTransport:
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
-        if isinstance(plan.request, Migrate | Version | Check):
+        if isinstance(plan.request, _LOOKS):
             return self._look(plan)
         if not self._installed:
             self._install()
@@ -255,7 +257,12 @@ class _Dialogue:
     ) -> None:
         self._writes = plan.writes
         frame = _WRITES if plan.writes else _READS
-        self._talk: Talk[Any] = Session(clock, frame, done).talk(plan)
+        jobs = lone_job(plan)
+        self._talk: Talk[Any] = (
+            Session(clock, frame, done).talk(plan)
+            if jobs is None
+            else storing(plan, jobs, clock, frame)
+        )
         self.committing = False
         """Whether a commit of writes may have reached the server."""
         self.answered = False

@@ -15,7 +15,6 @@ from pymysql.constants import FIELD_TYPE
 
 from oxmill.drivers.mysql.shortcut import Result
 
-Read = Callable[[int], bytes]
 Converter = Callable[[bytes], Any] | None
 
 _OK, _LOCAL, _EOF, _ERROR = 0x00, 0xFB, 0xFE, 0xFF
@@ -38,49 +37,73 @@ _INTEGERS: Final = frozenset(
 _NAMES: Final = frozenset({FIELD_TYPE.VAR_STRING, FIELD_TYPE.STRING, FIELD_TYPE.VARCHAR})
 
 
-def read_results(read: Read) -> list[Result]:
-    """All results of one packet of statements. An error of the server's is raised in its turn."""
-    results: list[Result] = []
-    more = True
-    while more:
-        result, more = _read_result(read)
-        results.append(result)
-    return results
+class Answer:
+    """What comes back for one packet of statements, read as it comes."""
 
+    __slots__ = ("_at", "_come", "_data")
 
-def _packet(read: Read) -> bytes:
-    length = int.from_bytes(read(4)[:3], "little")
-    data = read(length)
-    while length == _LONGEST:
-        length = int.from_bytes(read(4)[:3], "little")
-        data += read(length)
-    return data
+    def __init__(self, come: Callable[[], bytes], first: bytes = b"") -> None:
+        self._come = come
+        """Gives what has come meanwhile, at least something."""
+        self._data = first
+        self._at = 0
 
+    def results(self) -> list[Result]:
+        """All results. An error of the server's is raised in its turn."""
+        results: list[Result] = []
+        more = True
+        while more:
+            result, more = self._result()
+            results.append(result)
+        return results
 
-def _read_result(read: Read) -> tuple[Result, bool]:
-    data = _packet(read)
-    kind = data[0]
-    if kind == _OK:
-        affected, at = _number(data, 1)
-        insert_id, at = _number(data, at)
-        return Result([], affected, insert_id), bool(data[at] & _MORE)
-    if kind == _ERROR:
-        err.raise_mysql_exception(data)
-    if kind == _LOCAL:
-        raise err.OperationalError(2027, "the server asked for a file, which it never gets")
-    count, _ = _number(data, 0)
-    columns = tuple([_packet(read) for _ in range(count)])
-    _packet(read)  # the end of the columns
-    converters = _converters(columns)
-    rows: list[tuple[Any, ...]] = []
-    while True:
-        data = _packet(read)
+    def _packet(self) -> bytes:
+        at, data = self._at, self._data
+        if len(data) < at + 4:
+            at, data = 0, self._fill(4)
+        length = int.from_bytes(data[at : at + 3], "little")
+        end = at + 4 + length
+        if len(data) < end:
+            at, end, data = 0, 4 + length, self._fill(4 + length)
+        self._at = end
+        if length == _LONGEST:
+            return data[at + 4 : end] + self._packet()
+        return data[at + 4 : end]
+
+    def _fill(self, need: int) -> bytes:
+        """Wait until so much is there of what was not read yet."""
+        parts = [self._data[self._at :]]
+        have = len(parts[0])
+        while have < need:
+            parts.append(self._come())
+            have += len(parts[-1])
+        self._data, self._at = b"".join(parts), 0
+        return self._data
+
+    def _result(self) -> tuple[Result, bool]:
+        data = self._packet()
         kind = data[0]
-        if kind == _EOF and len(data) < 9:
-            return Result(rows, len(rows), 0), bool(data[3] & _MORE)
-        if kind == _ERROR and len(data) > 3:
+        if kind == _OK:
+            affected, at = _number(data, 1)
+            insert_id, at = _number(data, at)
+            return Result([], affected, insert_id), bool(data[at] & _MORE)
+        if kind == _ERROR:
             err.raise_mysql_exception(data)
-        rows.append(_row(data, converters))
+        if kind == _LOCAL:
+            raise err.OperationalError(2027, "the server asked for a file, which it never gets")
+        count, _ = _number(data, 0)
+        columns = tuple([self._packet() for _ in range(count)])
+        self._packet()  # the end of the columns
+        converters = _converters(columns)
+        rows: list[tuple[Any, ...]] = []
+        while True:
+            data = self._packet()
+            kind = data[0]
+            if kind == _EOF and len(data) < 9:
+                return Result(rows, len(rows), 0), bool(data[3] & _MORE)
+            if kind == _ERROR and len(data) > 3:
+                err.raise_mysql_exception(data)
+            rows.append(_row(data, converters))
 
 
 def _row(data: bytes, converters: tuple[Converter, ...]) -> tuple[Any, ...]:

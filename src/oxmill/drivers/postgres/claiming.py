@@ -14,11 +14,14 @@ from oxmill.drivers.sql.claiming import SqlClaiming, renewed
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import stored_nonce
 from oxmill.drivers.sql.steps import NOW, Rows, Start, operation
+from oxmill.drivers.sql.tending import Ahead
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
+from oxmill.model.news import NO_NEWS
 from oxmill.store.plan import Plan, Steps, ask
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+_TENDED: Final[Mapping[str, Any]] = {"tending": False}
 
 Short = Callable[[Claim], Steps[Claimed | None]]
 """A way to claim in one call, which may find that it does not do."""
@@ -51,12 +54,12 @@ class PostgresClaiming(SqlClaiming):
             now = yield from ask(NOW)
             # Of several gates all are entered at once, in one order: only one can be guessed.
             held = queues if len(queues) == 1 and self._gated.any(queues) else ()
-            horizons = yield from self._holding(held, queues, now)
-            gated = {each.queue for each in horizons if each.gated}
+            ahead = yield from self._holding(held, queues, now)
+            gated = {each.queue for each in ahead.horizons if each.gated}
             self._gated.see(queues, gated)
             if gated:
-                return (yield from self._behind_gates(request, horizons, now))
-            claimed = yield from self._plain(request, queues, {"tending": False})
+                return (yield from self._behind_gates(request, ahead, now))
+            claimed = yield from self._plain(request, queues, ahead)
         return claimed
 
     def _through_gates(
@@ -87,7 +90,7 @@ class PostgresClaiming(SqlClaiming):
         )
 
     def _plain(
-        self, request: Claim, queues: list[str], known: Mapping[str, Any] = _NOTHING
+        self, request: Claim, queues: list[str], tended: Ahead | None = None
     ) -> Steps[Claimed | None]:
         """From the plain lines alone; nothing if there is something to see to first."""
         asked = {
@@ -98,7 +101,7 @@ class PostgresClaiming(SqlClaiming):
             "nonce": stored_nonce(request.nonce),
             "bound": self._bounds.cleanup_jobs,
             **self._floors.under(queues),
-            **known,
+            **(_NOTHING if tended is None else _TENDED),
         }
         rows = yield from ask(Call("claim", asked))
         if rows and rows[-1][_TEND]:
@@ -113,6 +116,8 @@ class PostgresClaiming(SqlClaiming):
             now=now,
             until=now + request.lease,
             next_due=last[_NEXT_DUE],
+            gained=() if tended is None else tended.gained,
+            news=NO_NEWS if tended is None else tended.news,
         )
 
     @operation("renew")

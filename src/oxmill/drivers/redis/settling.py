@@ -11,7 +11,7 @@ from oxmill.drivers.redis.record import STATES, error_text, pack, pack_id
 from oxmill.drivers.redis.script import SETTLE, Call
 from oxmill.drivers.redis.seeking import seek
 from oxmill.drivers.redis.space import Space
-from oxmill.drivers.redis.stepping import StepForms, short_step
+from oxmill.drivers.redis.stepping import ShortSteps, StepForms
 from oxmill.model.flow import FlowStep
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.store.admission import check_settlements, clip, storable
@@ -21,6 +21,7 @@ from oxmill.store.plan import Plan, Steps, plan
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
 _FORMS_KEPT: Final = 1_000
+_LONG_WAY: Final = 4
 _FREED: Final = 100
 """Added to the code of a settlement after which others of its queue may start."""
 
@@ -50,7 +51,10 @@ class RedisSettling:
             bound = f"{form}{self._space.bounds.cleanup_jobs}"
             return self._space.call(SETTLE, bound, *args, shard=shard)
 
-        told = yield from seek(self._space, [item.id for item in items], call, _rulings)
+        ids = [item.id for item in items]
+        told = yield from seek(
+            self._space, ids, call, _rulings, lambda place: _weight(items[place])
+        )
         return tuple(
             _settled(item.id, answer or _GONE) for item, answer in zip(items, told, strict=True)
         )
@@ -60,19 +64,24 @@ class RedisSettling:
         stepped = any(item.flow is not None for item in items)
         if len(self._forms) > _FORMS_KEPT:
             self._forms = {}
+        steps = ShortSteps(self._forms)
         args: list[Any] = []
         for item in items:
             if item.outcome is not Outcome.COMPLETE or item.error is not None:
                 return None
-            result = item.result
-            marked = b"" if result is None else b"n" if result == b"null" else b"r" + result
-            args += (pack_id(item.id), item.token.attempt, nonce_text(item.token.nonce), marked)
+            result, (attempt, nonce) = item.result, item.token
+            if result is None:
+                args += (pack_id(item.id), f"{attempt} {nonce:x} ")
+            elif result == b"null":
+                args += (pack_id(item.id), f"{attempt} {nonce:x} n")
+            else:
+                args += (pack_id(item.id), f"{attempt} {nonce:x} r", result)
             if stepped:
-                step = short_step(item.flow, self._forms)
+                step = steps.args(item.flow)
                 if step is None:
                     return None
                 args += step
-        return "s" if stepped else "p", args
+        return ("s", steps.forms() + args) if stepped else ("p", args)
 
     def _args(self, items: Sequence[Settlement]) -> list[Any]:
         args: list[Any] = []
@@ -100,6 +109,17 @@ class RedisSettling:
         return args
 
 
+def _weight(item: Settlement) -> int:
+    """How many completions it costs as much as: so that no script is long, fewer of what takes the long way go
+    together, and fewer of what makes many jobs."""
+    if item.outcome is not Outcome.COMPLETE or item.error is not None:
+        return _LONG_WAY
+    step = item.flow
+    if step is None or (step.resume is None and step.publish is None and not step.spawn):
+        return 1
+    return _LONG_WAY + 2 * (len(step.then) + len(step.spawn))
+
+
 def _step(step: FlowStep) -> list[Any]:
     """The order is that of steps.lua."""
     counts = (len(step.merge), len(step.then), len(step.spawn))
@@ -111,20 +131,21 @@ def _step(step: FlowStep) -> list[Any]:
 
 def _rulings(reply: Sequence[Any]) -> list[tuple[int, Any] | None]:
     """Code and queue, or queues, of each job that is there."""
+    if reply and reply[0] < 0:
+        less, code, queue, last = reply
+        return [*[(code, queue)] * (-less - 1), (code, last)]
     pairs = zip(reply[::2], reply[1::2], strict=True)
     return [(code, queue) if code else None for code, queue in pairs]
 
 
 def _settled(job_id: str, told: tuple[int, Any]) -> Settled:
+    """Given by place: by name it takes several times as long."""
     code, queues = told
+    if code < _FREED and not isinstance(queues, list):
+        return Settled(job_id, _RULINGS[code // 10], STATES[code % 10], queues.decode() or None)
     queue, *gained = queues if isinstance(queues, list) else (queues,)
     if code > _FREED:
         gained.append(queue)
         code -= _FREED
-    return Settled(
-        id=job_id,
-        ruling=_RULINGS[code // 10],
-        state=STATES[code % 10],
-        queue=queue.decode() or None,
-        gained=tuple(dict.fromkeys(each.decode() for each in gained)),
-    )
+    filled = tuple(dict.fromkeys(each.decode() for each in gained))
+    return Settled(job_id, _RULINGS[code // 10], STATES[code % 10], queue.decode() or None, filled)

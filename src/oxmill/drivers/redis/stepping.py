@@ -9,9 +9,10 @@ from oxmill.model.flow import FlowStep
 from oxmill.model.job import NewJob
 from oxmill.model.state import State
 
-StepForms = dict[tuple[Any, ...], tuple[bytes, bytes, bytes, bytes]]
-"""What the jobs of one step share: what stands in their records before the time of enqueue, between that and
-the flow, and behind the flow, and their description."""
+Form = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
+"""What the next steps of one kind share: queue, priority, their standing up to the time of enqueue, then up to
+the flow, then behind it, their description, their payload."""
+StepForms = dict[tuple[Any, ...], Form]
 
 _MOST_FIELDS: Final = 50
 _BLANK: Final = (0, "", 0, -1, "", 0, 0, 0, 0, "", "", 0, 0, 0, 0, "", 0, 0, 0, "", 0)
@@ -21,23 +22,36 @@ _WITH_FLOW, _WITH_READS = 30, 33
 _NO_STEP: Final = (b"",)
 
 
-def short_step(step: FlowStep | None, forms: StepForms) -> tuple[Any, ...] | None:
-    """What a completion hands on, as settle.lua describes it; `None` if it does more."""
-    if step is None:
-        return _NO_STEP
-    if step.resume is not None or step.publish is not None or step.spawn:
-        return None
-    if len(step.then) > 1 or len(step.merge) > _MOST_FIELDS:
-        return None
-    args: list[Any] = [b"%c%c" % (len(step.merge), len(step.then))]
-    for field in step.merge.items():
-        args += field
-    if step.then:
+class ShortSteps:
+    """The steps of one call, and the forms of the jobs that they make."""
+
+    __slots__ = ("_known", "_numbers")
+
+    def __init__(self, known: StepForms) -> None:
+        self._known = known
+        self._numbers: dict[Form, int] = {}
+
+    def args(self, step: FlowStep | None) -> tuple[Any, ...] | None:
+        """What a completion hands on, as settle.lua describes it; `None` if it does more."""
+        if step is None:
+            return _NO_STEP
+        if step.resume is not None or step.publish is not None or step.spawn:
+            return None
+        if len(step.then) > 1 or len(step.merge) > _MOST_FIELDS:
+            return None
+        fields = [word for field in step.merge.items() for word in field]
+        if not step.then:
+            return (b"%c\0" % len(step.merge), *fields)
         new = step.then[0]
         if not _plain(new):
             return None
-        args += (new.flow, new.queue, new.priority, *_record(new, forms))
-    return tuple(args)
+        form, numbers = _form_of(new, self._known), self._numbers
+        number = numbers.setdefault(form, len(numbers) + 1)
+        return (b"%c%c" % (len(step.merge), number), *fields, pack_id(new.id))
+
+    def forms(self) -> list[Any]:
+        """What stands before all items."""
+        return [len(self._numbers), *(part for form in self._numbers for part in form)]
 
 
 def _plain(new: NewJob) -> bool:
@@ -52,31 +66,22 @@ def _plain(new: NewJob) -> bool:
     )
 
 
-def _record(new: NewJob, forms: StepForms) -> tuple[bytes, bytes]:
-    """Its record up to the time of enqueue, and after it."""
+def _form_of(new: NewJob, known: StepForms) -> Form:
     if new.tags or new.headers:
-        form = _form(new)
-    else:
-        kind = (
-            *(new.queue, new.task, new.priority, new.keep, new.timeout, new.max_attempts),
-            *(new.crash_limit, new.content_type, new.reads),
-        )
-        known = forms.get(kind)
-        form = known if known is not None else forms.setdefault(kind, _form(new))
-    head, middle, behind, about = form
-    packed, flow = pack_id(new.id), pack(new.flow)
-    size = len(head) + 8 + len(middle) + len(flow) + len(behind)
-    sizes = size.to_bytes(3) + len(about).to_bytes(3)
-    return (
-        b"%c%b%b%b" % (len(packed), sizes, packed, head),
-        b"%b%b%b%b%b" % (middle, flow, behind, about, new.payload),
+        return _form(new)
+    kind = (
+        *(new.queue, new.task, new.priority, new.keep, new.timeout, new.max_attempts),
+        *(new.crash_limit, new.content_type, new.reads, new.payload),
     )
+    form = known.get(kind)
+    return form if form is not None else known.setdefault(kind, _form(new))
 
 
-def _form(new: NewJob) -> tuple[bytes, bytes, bytes, bytes]:
+def _form(new: NewJob) -> Form:
     reads = reads_text(new.reads)
     fixed = b"".join(map(pack, (code_of(State.WAITING), new.queue, new.priority)))
     head = b"\xdc\x00%c%b\xcf" % (_WITH_READS if reads else _WITH_FLOW, fixed)
     ends = (0, new.max_attempts, new.crash_limit, -1 if new.keep is None else new.keep)
+    middle = b"".join(map(pack, (*ends, *_BLANK)))
     behind = b"".join(map(pack, ("", "", reads))) if reads else b""
-    return head, b"".join(map(pack, (*ends, *_BLANK))), behind, describe(new)
+    return (new.queue, new.priority, head, middle, behind, describe(new), new.payload)

@@ -48,7 +48,7 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     labelled = False
     grouped: list[Newcomer] = []
     for seq, job in enumerate(jobs, first):
-        row, state = _arrival(job, seq, now)
+        row, state = arrival(job, seq, now)
         rows.append(row)
         labelled = labelled or row[-2] is not None
         if job.group is not None and state is _WAITING:
@@ -64,10 +64,11 @@ def arrivals(jobs: Sequence[NewJob], first: int, now: Micros) -> Arrivals:
     return Arrivals(rows, tuple(answers), counts, labelled, lanes)
 
 
-def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
+def arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
     """The parameters of `insert_job` for a job without a unique key, and its state. Every enqueue
     comes through here, so what `row_of` does is written out."""
-    due_at = now + job.delay if job.run_at is None else job.run_at
+    run_at, expires_in = job.run_at, job.expires_in
+    due_at = now + job.delay if run_at is None else run_at
     late = due_at > now
     plain = (
         job.content_type == JSON
@@ -86,7 +87,7 @@ def _arrival(job: NewJob, seq: int, now: Micros) -> tuple[Row, State]:
         _SCHEDULED_TEXT if late else _WAITING_TEXT,
         job.priority,
         due_at,
-        None if job.expires_in is None else now + job.expires_in,
+        None if expires_in is None else now + expires_in,
         job.max_attempts,
         job.crash_limit,
         job.keep,

@@ -16,7 +16,7 @@ from oxmill.drivers.sql.rippling import spread
 from oxmill.drivers.sql.rows import Standing, json_text, standings
 from oxmill.drivers.sql.steps import NOW, Guard, Many, Rows, Statement, abreast, operation
 from oxmill.drivers.sql.tally import Tally
-from oxmill.drivers.sql.tending import LAPSE, Horizon, look_ahead, tend
+from oxmill.drivers.sql.tending import LAPSE, Ahead, Horizon, look_ahead, tend
 from oxmill.drivers.sql.web import Web
 from oxmill.errors import BadInput
 from oxmill.model.bounds import Bounds
@@ -42,22 +42,22 @@ class SqlClaiming:
     def _claim(self, request: Claim) -> Steps[Claimed]:
         now = yield from ask(NOW)
         queues = list(dict.fromkeys(request.queues))
-        horizons = yield from self._entered(queues, now)
-        if any(each.gated for each in horizons):
-            return (yield from self._behind_gates(request, horizons, now))
-        opened = [each for each in horizons if not each.closed]
+        ahead = yield from self._entered(queues, now)
+        if any(each.gated for each in ahead.horizons):
+            return (yield from self._behind_gates(request, ahead, now))
+        opened = [each for each in ahead.horizons if not each.closed]
         lines = [each.queue for each in opened if each.waiting]
         rows = yield from _line(lines, now, request.limit)
         yield from grant(rows, request, now)
-        return (yield from claimed(request, opened, now, rows, []))
+        return (yield from claimed(request, ahead, now, rows, []))
 
-    def _behind_gates(self, request: Claim, ahead: list[Horizon], now: Micros) -> Steps[Claimed]:
+    def _behind_gates(self, request: Claim, ahead: Ahead, now: Micros) -> Steps[Claimed]:
         """A claim on queues of which at least one may be gated."""
-        opened = [each for each in ahead if not each.closed]
+        opened = [each for each in ahead.horizons if not each.closed]
         names = [each.queue for each in opened]
         gated = [each.queue for each in opened if each.gated]
         rows, moments = yield from GatedClaim(request, names, gated, now, self._bounds).grant()
-        return (yield from claimed(request, opened, now, rows, moments))
+        return (yield from claimed(request, ahead, now, rows, moments))
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
         """Those of the named jobs that `claim` could grant now, in the order named."""
@@ -70,8 +70,8 @@ class SqlClaiming:
         ids = {"ids": json_text(dict.fromkeys(request.ids))}
         named = standings((yield from ask(Statement("standings_by_id", ids))))
         queues = list(dict.fromkeys(job.queue for job in named))
-        horizons = yield from self._entered(queues, now)
-        opened = {each.queue for each in horizons if not each.closed}
+        ahead = yield from self._entered(queues, now)
+        opened = {each.queue for each in ahead.horizons if not each.closed}
         found = standings((yield from ask(Statement("standings_by_id", ids, locks=True))))
         by_id = {job.id: job for job in found}
         chosen = [
@@ -83,12 +83,13 @@ class SqlClaiming:
         ]
         seqs = json_text(job.seq for job in chosen)
         rows = yield from ask(Statement("leases_by_seq", {"seqs": seqs}))
-        gated = {each.queue for each in horizons if each.gated}
+        gated = {each.queue for each in ahead.horizons if each.gated}
         if any(job.queue in gated for job in chosen):
             rows = yield from through_gates(rows, chosen, now)
         yield from grant(rows, request, now)
         jobs = yield from leased_in_flows(rows, request.nonce)
-        return Claimed(jobs=jobs, now=now, until=now + request.lease)
+        until = now + request.lease
+        return Claimed(jobs=jobs, now=now, until=until, gained=ahead.gained, news=ahead.news)
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""
@@ -101,11 +102,11 @@ class SqlClaiming:
         holds = yield from renewed(request, now + request.lease)
         return Renewed(holds=holds, now=now, until=now + request.lease)
 
-    def _entered(self, queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _entered(self, queues: list[str], now: Micros) -> Steps[Ahead]:
         """The same; nobody else decides by the gates that these queues may have."""
         return (yield from self._holding((), queues, now))
 
-    def _holding(self, held: Sequence[str], queues: list[str], now: Micros) -> Steps[list[Horizon]]:
+    def _holding(self, held: Sequence[str], queues: list[str], now: Micros) -> Steps[Ahead]:
         """The same, where some gates are held in any case: if there are no others, one look does."""
         if held:
             ahead = yield from _guarded(held, queues, now)
@@ -116,20 +117,19 @@ class SqlClaiming:
             ahead = yield from _guarded(gated, queues, now)
         return (yield from self._tended(queues, now, ahead))
 
-    def _tended(
-        self, queues: list[str], now: Micros, horizons: list[Horizon]
-    ) -> Steps[list[Horizon]]:
+    def _tended(self, queues: list[str], now: Micros, horizons: list[Horizon]) -> Steps[Ahead]:
         """What comes next in these queues, once everything due there is seen to."""
         reached = [each for each in horizons if each.reached(now)]
         if not reached:
-            return horizons
+            return Ahead(horizons)
         bound = self._bounds.cleanup_jobs
         news: list[Standing | Ripple] = []
         for each in reached:
             news += (yield from tend(each, now, bound)).news
+        web = Web(now)
         if news:
-            yield from spread(Web(now), news, bound)
-        return (yield from look_ahead(queues, now))
+            yield from spread(web, news, bound)
+        return Ahead((yield from look_ahead(queues, now)), tuple(sorted(web.gained)), web.told)
 
     def _check_lease(self, lease: Micros) -> None:
         if not 0 < lease <= self._bounds.lease:
@@ -180,16 +180,19 @@ def _best(queues: list[str], now: Micros, limit: int) -> Steps[list[int]]:
 
 
 def claimed(
-    request: Claim, opened: list[Horizon], now: Micros, rows: Rows, gates: list[Micros]
+    request: Claim, ahead: Ahead, now: Micros, rows: Rows, gates: list[Micros]
 ) -> Steps[Claimed]:
     """The answer to a claim: the jobs granted, and when to look again if there were not enough."""
     until = now + request.lease
     full = len(rows) == request.limit
+    opened = [each for each in ahead.horizons if not each.closed]
     return Claimed(
         jobs=(yield from leased_in_flows(rows, request.nonce)),
         now=now,
         until=until,
         next_due=None if full else _next_due(opened, rows, until, gates),
+        gained=ahead.gained,
+        news=ahead.news,
     )
 
 

@@ -32,6 +32,8 @@ class _Completed:
     kept: defaultdict[Micros, list[int]] = field(default_factory=lambda: defaultdict(list))
     with_result: list[tuple[bytes, Micros, Micros, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
+    past: list[int] = field(default_factory=list)
+    """Those of them that ran before, and have a history."""
     by_queue: defaultdict[str, list[int]] = field(
         default_factory=lambda: defaultdict(lambda: [0, 0])
     )
@@ -40,7 +42,7 @@ class _Completed:
 
     def add(self, lease: tuple[Any, ...], keep: Micros, result: bytes | None) -> None:
         """One more."""
-        _, seq, queue, _, _, _, _, group, _ = lease
+        _, seq, queue, attempt, _, _, _, group, _ = lease
         if group is not None:
             self.stopped[group, queue] = None
         count = self.by_queue[queue]
@@ -48,6 +50,8 @@ class _Completed:
         if keep == 0:
             self.gone.append(seq)
             count[1] += 1
+            if attempt > 1:
+                self.past.append(seq)
         elif result is None:
             self.kept[keep].append(seq)
         else:
@@ -60,6 +64,8 @@ class _Completed:
             yield from ask(Statement("complete_jobs", asked))
         if self.with_result:
             yield from ask(Many("complete_job", self.with_result))
+        if self.past:
+            yield from ask(Statement("drop_attempts", {"jobs": json_text(self.past)}))
         if self.gone:
             yield from ask(Statement("delete_jobs", {"seqs": json_text(self.gone)}))
         yield from free_lanes(self.stopped)
@@ -98,8 +104,8 @@ def complete(items: Iterable[Settlement], now: Micros) -> Steps[dict[str, Settle
             continue  # somebody may wait for it
         if keep is None:
             keep = settings.get(queue, usual).keep_succeeded
-        if keep == 0 and (labelled or attempt > 1):
-            continue  # its fields and history must go too
+        if keep == 0 and labelled:
+            continue  # its fields must go too
         done.add(lease, keep, item.result)
         gained = (queue,) if limits and frees(limits, group) else ()
         answers[job_id] = Settled(

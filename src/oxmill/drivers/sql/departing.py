@@ -27,6 +27,7 @@ class Departures:
         """Queues in which jobs may start because others need not be tried again before them."""
         self._now = now
         self._settings = settings
+        self._limits: dict[str, int] = {}
         self._left: dict[tuple[str, str], None] = {}
         self._gone: set[int] = set()
         self._closings: dict[MeterKey, Micros] = {}
@@ -56,7 +57,10 @@ class Departures:
 
     def makes_room(self, job: Standing) -> bool:
         """Whether others may start because this job runs no longer."""
-        return frees(limits_of(self.settings_of(job)), job.group)
+        limits = self._limits.get(job.queue)
+        if limits is None:
+            limits = self._limits[job.queue] = limits_of(self.settings_of(job))
+        return frees(limits, job.group)
 
     def close(self, job: Standing, scope: Scope, until: Micros) -> None:
         """The gate of the job's group is shut, or that of its queue if it has none or if that is

@@ -15,9 +15,9 @@ from oxmill.drivers.sql.uniques import load_keys
 from oxmill.model.bounds import Bounds
 from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.model.value import Micros
-from oxmill.store.admission import check_new_jobs
+from oxmill.store.admission import check_new_job, check_new_jobs
 from oxmill.store.capabilities import Capability
-from oxmill.store.flow_admission import check_enqueue, concerns_flows
+from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, ask
 
 
@@ -31,13 +31,17 @@ class SqlEnqueueing:
     def enqueue(self, request: Enqueue) -> Plan[tuple[Enqueued, ...]]:
         """All jobs of the batch are stored, or none."""
         jobs = request.jobs
-        if concerns_flows(request):
+        if request.flow is not None or request.stage is not None or request.publish is not None:
             check_enqueue(request, self._bounds, self._able)
             bound = self._bounds.cleanup_jobs
             return Plan("enqueue", request, Start(take_in_flow, bound, request))
-        check_new_jobs(jobs, self._bounds, self._able)
-        alone = len(jobs) == 1 and jobs[0].unique is None
-        fresh = Fresh(jobs) if alone else _shortcut(jobs)
+        if len(jobs) == 1:
+            job = jobs[0]
+            check_new_job(job, self._bounds, self._able)
+            fresh = Fresh(jobs) if job.unique is None else None
+        else:
+            check_new_jobs(jobs, self._bounds, self._able)
+            fresh = _shortcut(jobs)
         return Plan("enqueue", request, Start(_take_in, None, jobs, fresh))
 
 

@@ -67,7 +67,7 @@ class SqlScheduling:
         now = yield from ask(NOW)
         asked = {"due_only": int(request.due_only), "now": now, "most": request.limit}
         rows = yield from ask(Statement("schedules_all", asked))
-        return Schedules(items=tuple([_info(row) for row in rows]), now=now)
+        return Schedules(items=tuple([info_of(row) for row in rows]), now=now)
 
     def fire(self, request: Fire) -> Plan[Fired]:
         """Enqueue a tick's jobs and set the next tick, if `expected` is still the next."""
@@ -77,7 +77,7 @@ class SqlScheduling:
     @operation("fire")
     def _fire(self, request: Fire) -> Steps[Fired]:
         rows = yield from ask(Statement("schedule_by_name", {"name": request.name}, locks=True))
-        info = _info(rows[0]) if rows else None
+        info = info_of(rows[0]) if rows else None
         if info is None or info.paused or info.next_at != request.expected:
             return Fired(won=False)
         answers: list[Enqueued] = []
@@ -97,14 +97,15 @@ class SqlScheduling:
 def _put_one(schedule: Schedule) -> Steps[list[tuple[str, str]]]:
     """The event of a schedule that is new or changed."""
     rows = yield from ask(Statement("schedule_by_name", {"name": schedule.name}, locks=True))
-    if rows and _info(rows[0]).schedule == schedule:
+    if rows and info_of(rows[0]).schedule == schedule:
         return []
     text = msgspec.json.encode(schedule).decode()
     yield from ask(Statement("put_schedule", {"name": schedule.name, "schedule": text}))
     return [("schedule", schedule.name)]
 
 
-def _info(row: Sequence[Any]) -> ScheduleInfo:
+def info_of(row: Sequence[Any]) -> ScheduleInfo:
+    """A schedule, from the columns of `schedules_all`."""
     text, paused, next_at, last_at, last_job, error = row
     return ScheduleInfo(
         schedule=msgspec.json.decode(text, type=Schedule),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.flow_rows import Ripple
@@ -12,6 +12,7 @@ from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.steps import Draw, Many, Rows, Statement
 from oxmill.drivers.sql.tally import Tally
 from oxmill.model.job import Reason
+from oxmill.model.news import NO_NEWS, News
 from oxmill.model.settlement import poison
 from oxmill.model.state import TERMINAL, State
 from oxmill.model.value import Micros
@@ -41,6 +42,14 @@ class Horizon:
         """Whether there is something to tend to."""
         moments = (self.due_at, self.lease_until, self.expires_at)
         return any(moment is not None and moment <= now for moment in moments)
+
+
+class Ahead(NamedTuple):
+    """What comes next in the queues of a claim, and what was set off by seeing to what was due."""
+
+    horizons: list[Horizon]
+    gained: tuple[str, ...] = ()
+    news: News = NO_NEWS
 
 
 @dataclass(slots=True)

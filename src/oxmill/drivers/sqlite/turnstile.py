@@ -24,6 +24,7 @@ _PATIENCE: Final = ((0.005, 0.000_5), (0.02, 0.000_2))
 """Up to this many seconds of waiting, look after so many more."""
 _SHORTEST: Final = 0.000_05
 _AT_ONCE: Final = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
+_LET_GO: Final = 0 if fcntl is None else fcntl.LOCK_UN
 
 
 class Turnstile:
@@ -33,6 +34,7 @@ class Turnstile:
         self._path = lock_file
         self._handle: int | None = None
         self._entered = 0
+        """How often one has entered and not left."""
 
     def enter(self, seconds: float) -> None:
         """Wait for one's turn, at most this long. Who is through may enter again."""
@@ -68,11 +70,9 @@ class Turnstile:
 
     def leave(self) -> None:
         """Let the next one through, once one has left as often as one has entered."""
-        if fcntl is None or self._handle is None:
-            return
-        self._entered -= 1
-        if not self._entered:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        self._entered = left = self._entered - 1
+        if left < 1 and fcntl is not None and self._handle is not None:
+            fcntl.flock(self._handle, _LET_GO)
 
     def close(self) -> None:
         """Let go of the file."""

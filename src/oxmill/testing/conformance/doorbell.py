@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from oxmill.model.flow import FlowStep
+from oxmill.model.flow import FlowStep, Join, JoinPolicy
 from oxmill.model.info import Beat, Command, Order, Sweep, WorkerInfo
 from oxmill.model.query import Cancel, Edit, Filter, Purge, Redrive
 from oxmill.model.rule import PutRules, Rule, RuleKind
@@ -294,6 +294,42 @@ async def test_what_an_enqueue_leaves_rings_for_a_sweeper(world: World) -> None:
         await start(world, "last", stage="s", publish="s")
 
         assert await tells(world, bell)
+
+
+async def too_late(world: World, how: str) -> None:
+    """A flow's first job, which the next claim ends: it has expired, or crashed for the last time."""
+    if how == "expired":
+        await start(world, node("a", expires_in=world.span(1)))
+    else:
+        await start(world, node("a", crash_limit=1))
+        await take(world, "a", lease=world.span(1))
+
+
+@pytest.mark.parametrize("how", ["expired", "poisoned"])
+async def test_what_a_claim_leaves_rings_for_a_sweeper(world: World, how: str) -> None:
+    await too_late(world, how)
+    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 250):
+        await start(world, *(node(f"{first}-{n}", "a") for n in range(250)))
+    await world.pass_time(world.span(2))
+
+    with listening(world, SWEEP) as bell:
+        assert await world.claim() == ()
+
+        assert await tells(world, bell)
+
+
+@pytest.mark.parametrize("how", ["expired", "poisoned"])
+async def test_what_a_claim_ends_and_frees_rings(world: World, how: str) -> None:
+    await too_late(world, how)
+    freed = node("c", "a", join=Join(policy=JoinPolicy.ALL_END), queue="other")
+    await start(world, node("b", "a"), freed)
+    await world.pass_time(world.span(2))
+
+    with listening(world, ended("b")) as job, listening(world, work("other")) as queue:
+        assert await world.claim() == ()
+
+        assert await tells(world, job)
+        assert await tells(world, queue)
 
 
 async def test_a_job_that_a_settlement_frees_rings_for_its_queue(world: World) -> None:

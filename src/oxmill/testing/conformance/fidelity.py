@@ -11,6 +11,7 @@ import pytest
 from oxmill.errors import BadInput, BadName, TooBig
 from oxmill.model.claim import ClaimIds, Renew, Renewal
 from oxmill.model.info import EventsAfter, ListQueues
+from oxmill.model.job import Job
 from oxmill.model.query import Cancel, Filter, Find, Get
 from oxmill.model.rule import PutRules, Rule, RuleKind
 from oxmill.model.schedule import PutSchedules, Schedule
@@ -101,6 +102,23 @@ async def test_no_result_is_not_an_empty_result(world: World) -> None:
 
     results = [job.result for job in [await world.job("none"), await world.job("empty")] if job]
     assert results == [None, b""]
+
+
+async def test_each_job_of_a_batch_has_its_own_result(world: World) -> None:
+    """However much ids look alike, and however many there are."""
+    ids = ["a", "A", "a ", "1", "01", "1.0", "a'", "a\\", *(f"job-{n}" for n in range(150))]
+    await world.enqueue(*ids)
+    leases = await world.claim(len(ids))
+    results = {job_id: f"{n} '\\\0".encode() for n, job_id in enumerate(ids) if n % 5 != 2}
+
+    items = [
+        Settlement(id=j.id, token=j.token, outcome=Outcome.COMPLETE, result=results.get(j.id))
+        for j in leases
+    ]
+    await world.do(Settle(items=tuple(items)))
+
+    jobs: tuple[Job, ...] = await world.do(Get(ids=tuple(ids)))
+    assert {job.id: job.result for job in jobs} == {name: results.get(name) for name in ids}
 
 
 async def test_the_largest_payload_and_result_are_kept(world: World) -> None:

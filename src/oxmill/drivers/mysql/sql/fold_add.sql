@@ -1,24 +1,24 @@
--- Adds changes up into the counts.
--- Parameters: numbers, a JSON array.
+-- Adds them up into the counts.
 INSERT INTO oxmill_counts (
     queue, held, scheduled, waiting, running, succeeded, failed, cancelled, ever_succeeded,
     ever_failed, ever_cancelled
 )
 SELECT
-    queue,
-    SUM(held),
-    SUM(scheduled),
-    SUM(waiting),
-    SUM(running),
-    SUM(succeeded),
-    SUM(failed),
-    SUM(cancelled),
-    SUM(ever_succeeded),
-    SUM(ever_failed),
-    SUM(ever_cancelled)
-FROM oxmill_changes FORCE INDEX (PRIMARY)
-WHERE number IN (:numbers*) AND queue <> ''
-GROUP BY queue
+    c.queue,
+    SUM(c.held),
+    SUM(c.scheduled),
+    SUM(c.waiting),
+    SUM(c.running),
+    SUM(c.succeeded),
+    SUM(c.failed),
+    SUM(c.cancelled),
+    SUM(c.ever_succeeded),
+    SUM(c.ever_failed),
+    SUM(c.ever_cancelled)
+FROM JSON_TABLE(@oxmill_chosen, '$[*]' COLUMNS (number BIGINT PATH '$')) AS done
+STRAIGHT_JOIN oxmill_changes AS c FORCE INDEX (PRIMARY) ON c.number = done.number
+WHERE c.queue <> ''
+GROUP BY c.queue
 ON DUPLICATE KEY UPDATE
     held = oxmill_counts.held + VALUES(held),
     scheduled = oxmill_counts.scheduled + VALUES(scheduled),

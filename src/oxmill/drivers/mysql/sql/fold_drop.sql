@@ -1,5 +1,4 @@
 -- Changes that were added up go.
--- Parameters: numbers, a JSON array.
 DELETE c
-FROM JSON_TABLE(:numbers, '$[*]' COLUMNS (value BIGINT PATH '$')) AS asked
-STRAIGHT_JOIN oxmill_changes AS c FORCE INDEX (PRIMARY) ON c.number = asked.value;
+FROM JSON_TABLE(@oxmill_chosen, '$[*]' COLUMNS (number BIGINT PATH '$')) AS done
+STRAIGHT_JOIN oxmill_changes AS c FORCE INDEX (PRIMARY) ON c.number = done.number;

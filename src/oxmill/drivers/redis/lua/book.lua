@@ -1,6 +1,6 @@
 -- Shared: records of flows and stages, and who waits for whom.
 -- Guarantee: each is read once per script and written once, at the flush; reads see what is to come.
--- KEYS: FLOWS, STAGES, DOWNS, RETIRED, ABANDONED, TALLIES.
+-- KEYS: FLOWS, STAGES, DOWNS, RETIRED, ABANDONED.
 -- ARGV: none.
 -- Result: `kin.flow`, `kin.stage`, `kin.below` and what changes them.
 kin.parts[#kin.parts + 1] = function()
@@ -81,7 +81,7 @@ kin.parts[#kin.parts + 1] = function()
     if f then return f end
     f = {id = id, seq = draw(), name = name, started = now, keep = keep, published = false, live = 0,
       lost = false, failed = false, ended = 0, bad = 0, words = words}
-    flows[id] = f
+    flows[id], kin.made[id] = f, true
     kin.change_flow(f)
     kin.merge(id, values)
     return f
@@ -136,11 +136,7 @@ kin.parts[#kin.parts + 1] = function()
     zput(RETIRED, card(f), false)
     flows[f.id] = false
     changed_flows[f.id] = true
-    for state = HELD, CANCELLED do
-      local field = 'flow:' .. state .. ':' .. f.id
-      tallies[field] = nil
-      hput(TALLIES, field, false)
-    end
+    kin.forget_counts(f.id)
     drop(state_of(f.id))
     drop(ROOT .. ':stages:' .. f.id)
   end
@@ -248,7 +244,7 @@ kin.parts[#kin.parts + 1] = function()
     return below.open ~= '' or below.closed ~= ''
   end
 
-  flush_flows = function()
+  flushing.flows = function()
     if #doomed > 0 then send('UNLINK', doomed[1], doomed) end
     for id in pairs(changed_flows) do
       local f = flows[id]

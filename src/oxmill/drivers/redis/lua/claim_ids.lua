@@ -60,6 +60,6 @@ for _, id in ipairs(ids) do
 end
 local leased = grant(chosen)
 flush()
-gained = {}
+gained = kin.gained()
 ring()
 return {now, unpack(leased)}

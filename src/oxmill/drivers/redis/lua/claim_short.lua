@@ -9,7 +9,7 @@ local short = {}
 do
   -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps
   -- due, attempts, crashes and retention. What a lease adds is the same for all of them.
-  local MOST, WAITING = 8, 3
+  local MOST, WAITING, RUNNING = 8, 3, 4
   local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
   local FLAGS = {'pause:queue:', 'block:queue:', 'gated:queue:'}
   local lease, additions, started_in = tonumber(ARGV[3]), {}, {}
@@ -52,99 +52,128 @@ do
     return additions[size]
   end
 
-  local function framed(blob, id_size, size, about, standing)
-    return struct.pack('>BI3I3', id_size, #standing, about) .. string.sub(blob, 8, 7 + id_size) .. standing
-      .. string.sub(blob, 8 + id_size + size)
-  end
-
-  -- Gives the function for jobs of flows: the standing of one that starts for the first time, and its place
-  -- in it from the flow on.
+  -- Gives the function for jobs of flows: the record of one that starts for the first time, and what its holder
+  -- is told.
   local function flow_jobs()
     local PLACE_KEY, PLACE_ASIDE, PLACE_FLOW, PLACE_READS = 10, 13, 30, 33
-    local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
     -- In a fresh one, what lies between the retention and the flow is known, and so is what becomes of it.
     local FRESH = '\0\160\0\255\160\0\0\0\0\160\160\0\0\0\0\160\0\0\0\160\0'
-    local started, names_in = {'\0\160\0\255\160\0\1\0\0'}, {}
+    local sub, state_of, started, names_in = string.sub, ROOT .. ':state:', {'\0\160\0\255\160\0\1\0\0'}, {}
     for _, part in ipairs({ARGV[5], ARGV[4], now, lease, now + lease}) do
       started[#started + 1] = cmsgpack.pack(part)
     end
     started = table.concat(started) .. '\0\160\0\0\0\160\0'
 
-    local function cut(blob, start, size)
-      local kind, length = string.byte(blob, start + 5, start + 6)
-      local at = kind == 217 and start + 7 + length or start + 6 + kind - 160
-      for _ = 3, MOST do at = at + (NUMBER_BYTES[string.byte(blob, at)] or 1) end
-      if string.find(blob, FRESH, at, true) ~= at then return nil end
-      local flow_at, reads = at + #FRESH, ''
-      local next_at, flow = cmsgpack.unpack_one(blob, flow_at - 1)
-      if string.byte(blob, start + 3) >= PLACE_READS then
-        next_at = cmsgpack.unpack_one(blob, next_at)
-        next_at = cmsgpack.unpack_one(blob, next_at)
-        next_at, reads = cmsgpack.unpack_one(blob, next_at)
+    local function names_of(reads)
+      if not names_in[reads] then
+        local names = {}
+        for name in string.gmatch(sub(reads, 2), '[^\31]+') do names[#names + 1] = name end
+        names_in[reads] = names
       end
-      return string.sub(blob, start + 1, start + 3) .. '\4' .. string.sub(blob, start + 5, at - 1) .. started
-        .. string.sub(blob, flow_at, start + size), flow, reads
+      return names_in[reads]
+    end
+
+    local function starting_head(text)
+      return sub(text, 1, 3) .. '\4' .. sub(text, 5)
+    end
+
+    local function starting_middle(text)
+      local at = cut.skip(text, 1, 4)
+      if string.find(text, FRESH, at, true) ~= at then return nil end
+      return {text = sub(text, 1, at - 1) .. started .. sub(text, at + #FRESH), frames = {}}
+    end
+
+    -- The fields that are read.
+    local function reading(text, places)
+      if places < PLACE_READS then return {} end
+      local _, reads = cmsgpack.unpack_one(text, cut.skip(text, 1, 2) - 1)
+      return names_of(reads)
     end
 
     -- A job that has waited for others has a place in line, and what it was after stands aside.
-    local function redo(blob, start)
-      local _, s = cmsgpack.unpack_one(blob, start)
+    local function redo(blob)
+      local id_size, size, about = struct.unpack('>BI3I3', blob)
+      local _, s = cmsgpack.unpack_one(blob, 7 + id_size)
       if s[15] ~= 0 or s[9] ~= 0 or s[PLACE_KEY] ~= '' or string.find(s[PLACE_ASIDE], '[^a]') then return nil end
       s[1], s[15], s[18], s[19], s[28] = 4, 1, ARGV[5], ARGV[4], ''
       s[20], s[21], s[22] = now, lease, now + lease
-      return cmsgpack.pack(s), s[PLACE_FLOW], s[PLACE_READS] or ''
+      local standing = cmsgpack.pack(s)
+      return struct.pack('>BI3I3', id_size, #standing, about) .. sub(blob, 8, 7 + id_size) .. standing
+        .. sub(blob, 8 + id_size + size), s[PLACE_FLOW], names_of(s[PLACE_READS] or '')
     end
 
-    local function fields_read(flow, reads)
-      if not names_in[reads] then
-        local names = {}
-        for name in string.gmatch(string.sub(reads, 2), '[^\31]+') do names[#names + 1] = name end
-        names_in[reads] = names
+    local take = cut.cutter(starting_head, starting_middle, reading)
+
+    local function lease_of(blob)
+      local o, head, middle, names = take(blob)
+      if not o then return redo(blob) end
+      local frame = middle.frames[o]
+      if not frame then
+        local size = o.size + #middle.text - (o.from - o.enqueued - 9)
+        frame = struct.pack('>BI3I3', o.id_size, size, o.about)
+        middle.frames[o] = frame
       end
-      if #names_in[reads] == 0 then return {} end
-      return redis.call('HMGET', ROOT .. ':state:' .. flow, unpack(names_in[reads]))
+      return frame .. sub(blob, 8, o.start - 1) .. head .. sub(blob, o.enqueued + 1, o.enqueued + 8) .. middle.text
+        .. sub(blob, o.from), sub(blob, o.from, o.over - 1), names
     end
 
-    return function(blob, id_size, size, about)
-      local start = 7 + id_size
-      local standing, flow, reads = cut(blob, start, size)
-      if not standing then standing, flow, reads = redo(blob, start) end
-      if not standing or flow == '' then return nil end
+    return function(blob)
+      local record, flow, names = lease_of(blob)
+      if not record or flow == '' then return nil end
       started_in[flow] = (started_in[flow] or 0) + 1
-      local record = framed(blob, id_size, size, about, standing)
-      return record, {record, false, false, false, unpack(fields_read(flow, reads))}
+      if #names == 0 then return record, {record, false, false, false} end
+      return record, {record, false, false, false, unpack(redis.call('HMGET', state_of .. flow, unpack(names)))}
     end
   end
 
   -- How many jobs of a flow wait and run.
   function short.count_flows()
-    local fields, changes, puts = {}, {}, {}
-    for flow, count in pairs(started_in) do
-      fields[#fields + 1], fields[#fields + 2] = 'flow:3:' .. flow, 'flow:4:' .. flow
-      changes[#changes + 1], changes[#changes + 2] = -count, count
+    local flows, puts, one_more = {}, {}, {}
+    for flow in pairs(started_in) do flows[#flows + 1] = flow end
+    if #flows == 0 then return end
+    for i, text in ipairs(redis.call('HMGET', COUNTS, unpack(flows))) do
+      local count, counted = started_in[flows[i]], one_more[text]
+      if count > 1 or not counted then
+        counted = cut.counted(text, {[WAITING] = -count, [RUNNING] = count})
+        if count == 1 then one_more[text] = counted end
+      end
+      puts[2 * i - 1], puts[2 * i] = flows[i], counted
     end
-    if #fields == 0 then return end
-    for i, value in ipairs(redis.call('HMGET', TALLIES, unpack(fields))) do
-      puts[2 * i - 1], puts[2 * i] = fields[i], string.format('%d', tonumber(value or 0) + changes[i])
-    end
-    redis.call('HSET', TALLIES, unpack(puts))
+    redis.call('HSET', COUNTS, unpack(puts))
   end
 
-  local of_flow
-  function short.leased(blob)
-    local id_size, size, about = struct.unpack('>BI3I3', blob)
+  local of_flow, forms = nil, {}
+
+  -- What records of one size and kind share: where the standing starts and ends, and the frame and the parts of
+  -- the standing that a lease gives them.
+  local function form_of(blob, frame)
+    local id_size, size, about = struct.unpack('>BI3I3', frame)
     local start = 7 + id_size
-    local kind, state, places = string.byte(blob, start + 1, start + 3)
-    if kind == 220 and places >= 30 and string.byte(blob, start + 4) == WAITING then
-      of_flow = of_flow or flow_jobs()
-      return of_flow(blob, id_size, size, about)
-    end
+    local kind, state = string.byte(blob, start + 1, start + 2)
     local count = kind - 144
     if count < 4 or count > MOST or state ~= WAITING then return nil end
     local added = addition(count)
-    local record = struct.pack('>BI3I3', id_size, size + 2 + #added, about)
-      .. string.sub(blob, 8, start) .. '\220\0\22\4' .. string.sub(blob, start + 3, start + size)
-      .. added .. string.sub(blob, start + size + 1)
+    return {frame = struct.pack('>BI3I3', id_size, size + 2 + #added, about), start = start, stop = start + size,
+      kind = kind, added = added}
+  end
+
+  function short.leased(blob)
+    local sub, byte = string.sub, string.byte
+    local frame = sub(blob, 1, 7)
+    local form = forms[frame]
+    local start = form and form.start or 7 + byte(blob)
+    local kind, state, places = byte(blob, start + 1, start + 3)
+    if kind == 220 and places >= 30 and byte(blob, start + 4) == WAITING then
+      of_flow = of_flow or flow_jobs()
+      return of_flow(blob)
+    end
+    if not form or form.kind ~= kind or state ~= WAITING then
+      form = form_of(blob, frame)
+      if not form then return nil end
+      forms[frame] = form
+    end
+    local record = form.frame .. sub(blob, 8, start) .. '\220\0\22\4' .. sub(blob, start + 3, form.stop)
+      .. form.added .. sub(blob, form.stop + 1)
     return record, record
   end
 

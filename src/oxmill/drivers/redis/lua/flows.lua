@@ -1,5 +1,5 @@
 -- Guarantee: published flows that match, newest first, each on one page only. Writes nothing.
--- KEYS: FLOWS, TALLIES, RETIRED and the shelves.
+-- KEYS: FLOWS, COUNTS, RETIRED and the shelves.
 -- ARGV: 3 {name, status, words of fields} in msgpack ('' for any), 4 the number to go on below ('' from the
 -- newest), 5 how many, 6… ids, if only these may match.
 -- Result: {now, more, where to go on or '', {flow…}}; a flow is {id, record, {counts by state}, {fields of
@@ -49,9 +49,8 @@ local function matches(f)
 end
 
 local function tell_flow(id, packed)
-  local fields, counts = {}, {}
-  for state = 1, 7 do fields[state] = 'flow:' .. state .. ':' .. id end
-  for state, count in ipairs(hmget(TALLIES, fields)) do counts[state] = tonumber(count or 0) end
+  local counts = {struct.unpack('>i4i4i4i4i4i4i4', redis.call('HGET', COUNTS, id) or string.rep('\0', 28))}
+  counts[8] = nil -- where the reading ended
   return {id, packed, counts, redis.call('HGETALL', ROOT .. ':state:' .. id)}
 end
 

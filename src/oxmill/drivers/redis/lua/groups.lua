@@ -251,7 +251,7 @@ do
     return true
   end
 
-  flush_groups = function()
+  flushing.groups = function()
     for queue, names in pairs(changed) do
       local key = groups.key('groups', queue)
       for group in pairs(names) do hput(key, group, write(crews[queue][group])) end

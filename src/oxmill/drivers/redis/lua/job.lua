@@ -168,7 +168,7 @@ local function forget_asides(job)
   end
 end
 
-flush_jobs = function()
+flushing.jobs = function()
   for seq, job in pairs(dirty) do hput(JOBS, seq, encode(job)) end
   dirty = {}
 end

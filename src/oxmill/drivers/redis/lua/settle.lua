@@ -2,28 +2,29 @@
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
 -- ARGV: 3 the bound of ripples, after a p if all are completions without an error or a step, then per item:
--- id, attempt, nonce, result after an r (n for null, nothing for none). After an s the same, followed by '' for no
--- step or two bytes: how many fields are merged and whether there is a next step; then the fields and their
--- values in turn, and of the next step: flow, queue, priority, its record up to the time of enqueue, its
--- record after it. Otherwise per item: id, its terms in msgpack {attempt,
--- nonce, outcome, delay, reason, result?, error?, scope it closes, step?}, then the result and the error if
--- there are any, and what it does to its flow as in steps.lua.
+-- id, "attempt nonce letter" (n for a result of null, r for another, which follows, nothing for none). After an s
+-- the same, but before all items how many forms of next steps there are, and per form: queue, priority, the
+-- standing up to the time of enqueue, then up to the flow, then behind it, the description, the payload; and
+-- behind each item '' for no step or two bytes: how many fields are merged and the number of the next step's form,
+-- 0 for none; then the fields and their values in turn, and the id of the next step. Otherwise per item: id, its
+-- terms in msgpack {attempt, nonce, outcome, delay, reason, result?, error?, scope it closes, step?}, then the result
+-- and the error if there are any, and what it does to its flow as in steps.lua.
 -- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
 -- because of it; queue, or {queue, queue in which a job was freed…}: the last one names those that flows
--- have filled.
+-- have filled. Or, if all are the same: minus their number, ruling, queue, the queue or queues of the last one.
 make_way()
 
 -- A function of its own: Lua allows for 200 names in one.
 local function read_items()
-  local items, ids, at, way = {}, {}, 4, string.byte(ARGV[3])
+  local items, ids, way = {}, {}, string.byte(ARGV[3])
+  local at = way == 115 and cut.read_forms() or 4
   while (way == 112 or way == 115) and at <= #ARGV do
-    local result = ARGV[at + 3]
-    local first = string.sub(result, 1, 1)
-    result = first == 'n' and 'null' or first == 'r' and string.sub(result, 2)
-    local terms = {tonumber(ARGV[at + 1]), ARGV[at + 2], 'complete', 0, ''}
-    items[#items + 1], ids[#ids + 1] = {ARGV[at], terms, result}, ARGV[at]
-    at = at + 4
-    if way == 115 then items[#items][5], at = kin.read_short_step(at) end
+    local attempt, nonce, letter = string.match(ARGV[at + 1], '^(%S+) (%S+) (%l?)$')
+    local terms = {tonumber(attempt), nonce, 'complete', 0, ''}
+    local item = {ARGV[at], terms, letter == 'n' and 'null'}
+    items[#items + 1], ids[#ids + 1], at = item, ARGV[at], at + 2
+    if letter == 'r' then item[3], at = ARGV[at], at + 1 end
+    if way == 115 then item[5], at = kin.read_short_step(at) end
   end
   while at <= #ARGV do
     local terms = cmsgpack.unpack(ARGV[at + 1])

@@ -3,124 +3,160 @@
 -- Guarantee: as settle.lua. Declines, having written nothing, by giving nothing.
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
--- Result: `flow_way()`: `take` one job, `ready` once all are taken, then `write`; `over` are the flows that
+-- Result: `cut.read_forms` and what reads steps; `flow_way()`: `take` one job, `ready` once all are taken, then `write`; `over` are the flows that
 -- ended by it, as pack_id in record.py writes their ids.
+do
+  local byte, forms = string.byte, nil
+
+  -- What the next steps of this batch share, as settle.lua says. Gives where the items begin.
+  function cut.read_forms()
+    local at = 5
+    forms = {}
+    for number = 1, tonumber(ARGV[4]) do
+      forms[number] = {queue = ARGV[at], priority = ARGV[at + 1], head = ARGV[at + 2], middle = ARGV[at + 3],
+        behind = ARGV[at + 4], about = ARGV[at + 5], payload = ARGV[at + 6], frames = {}}
+      at = at + 7
+    end
+    cut.forms = forms
+    return at
+  end
+
+  -- Where the item behind this step begins.
+  function cut.behind_step(at)
+    local fields, form = byte(ARGV[at], 1, 2)
+    if not fields then return at + 1 end
+    return at + 1 + 2 * fields + (form > 0 and 1 or 0)
+  end
+
+  -- The frame of a next step's record.
+  function cut.frame_of(form, id, flow_size)
+    local key = 1000 * flow_size + #id
+    local frame = form.frames[key]
+    if not frame then
+      frame = struct.pack('>BI3I3', #id, #form.head + 8 + #form.middle + flow_size + #form.behind, #form.about)
+      form.frames[key] = frame
+    end
+    return frame
+  end
+
+  -- A next step's record without a flow, up to the time of enqueue and after it.
+  function cut.next_record(form, id)
+    return cut.frame_of(form, id, 1) .. id .. form.head,
+      form.middle .. '\160' .. form.behind .. form.about .. form.payload
+  end
+end
+
 local function flow_way()
   local ASIDE, LEASED, FINISHED, OUTCOME, MARK, ENDED_AT, REASON = 13, 22, 23, 24, 25, 27, 28
-  local FLOW, STAGE, RESUME, WAIT, RUNNING, SUCCEEDED, PAGE = 30, 32, 34, 35, 4, 5, 256
-  local FLOW_DAY, NUMBER = 86400000000, '>I6'
+  local FLOW, STAGE, WAIT, WAITING, RUNNING, SUCCEEDED, PAGE = 30, 32, 35, 3, 4, 5, 256
+  local FLOW_DAY, NUMBER, sub, byte = 86400000000, '>I6', string.sub, string.byte
   -- Of a first run, as claim_short.lua writes it: what lies between the retention and the nonce, but for
   -- the letters aside, and between the lease and the flow.
   local BEFORE_ASIDE, AFTER_ASIDE, NOT_ENDED = '\0\160\0\255', '\0\1\0\0', '\0\160\0\0\0\160\0'
   local ENDED_NOW = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now) .. '\160\0'
-  local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
-  local way = {ids = {}, over = {}, next = {}, merges = {}, live = {}, counts = {}, fields = {}, changes = {}}
-  local nonces, once = {}, {}
+  local way = {ids = {}, over = {}, next = {}, merges = {}, ended = {}, handed = {}}
+  local once = {}
 
-  -- Where the number or text behind this one starts.
-  local function past(blob, at)
-    local kind, size = string.byte(blob, at, at + 1)
-    if kind < 128 or kind > 223 then return at + 1 end
-    if kind < 192 then return at + kind - 159 end
-    if kind == 217 then return at + 2 + size end
-    if NUMBER_BYTES[kind] then return at + NUMBER_BYTES[kind] end
-    return at + 3 + 256 * size + string.byte(blob, at + 2)
+  local function ending_head(text)
+    if byte(text, 4) ~= RUNNING then return nil end
+    local _, queue = cmsgpack.unpack_one(text, 4)
+    return {queue = queue, text = sub(text, 1, 3) .. '\5' .. sub(text, 5)}
   end
 
-  local function text_at(blob, at)
-    local _, text = cmsgpack.unpack_one(blob, at - 1)
-    return text
+  -- Its nonce, and how it ends under each letter.
+  local function ending_middle(text)
+    local at = cut.skip(text, 1, 4)
+    local nonce_at = at + #BEFORE_ASIDE + 1 + #AFTER_ASIDE
+    if sub(text, at, nonce_at - 1) ~= BEFORE_ASIDE .. '\160' .. AFTER_ASIDE then return nil end
+    local leased_at = cut.skip(text, nonce_at, 4)
+    local ends_at = cut.skip(text, leased_at, 1)
+    if string.find(text, NOT_ENDED, ends_at, true) ~= ends_at then return nil end
+    local _, nonce = cmsgpack.unpack_one(text, nonce_at - 1)
+    local before = sub(text, 1, at + #BEFORE_ASIDE - 1)
+    local behind = sub(text, at + #BEFORE_ASIDE + 1, leased_at - 1) .. ENDED_NOW .. sub(text, ends_at + #NOT_ENDED)
+    return {nonce = nonce, size = #text, header = sub(text, ends_at + #NOT_ENDED), frames = {[''] = {}, n = {}, r = {}},
+      [''] = before .. '\160' .. behind, n = before .. '\161n' .. behind, r = before .. '\161r' .. behind}
   end
 
-  local function expected_of(nonce)
-    if not nonces[nonce] then
-      nonces[nonce] = BEFORE_ASIDE .. '\160' .. AFTER_ASIDE .. cmsgpack.pack(nonce)
+  -- Not of a stage, and not held for anybody.
+  local function ending_end(text, places)
+    if places == WAIT or (places >= STAGE and byte(text, cut.skip(text, 1, 1)) ~= 160) then return nil end
+    return true
+  end
+
+  local take = cut.cutter(ending_head, ending_middle, ending_end)
+
+  -- A first run ends. Gives its record, its flow, how msgpack announces that, its queue, where its standing stopped,
+  -- and the size of its description.
+  local function first(id, blob, nonce, letter)
+    local o, head, middle = take(blob)
+    if not o or middle.nonce ~= nonce then return nil end
+    local text, frames = middle[letter], middle.frames[letter]
+    local frame, flow = frames[o], sub(blob, o.from, o.over - 1)
+    if not frame then
+      frame = struct.pack('>BI3I3', o.id_size, o.size + #text - middle.size, o.about)
+      frames[o] = frame
     end
-    return nonces[nonce]
-  end
-
-  -- A first run ends: its standing is cut and put together, not unpacked. Gives queue, flow and standing.
-  local function cut(blob, start, stop, nonce, letter)
-    local count, at = string.byte(blob, start + 3), past(blob, start + 5)
-    for _ = 3, 8 do at = past(blob, at) end
-    local expected = expected_of(nonce)
-    if string.find(blob, expected, at, true) ~= at then return nil end
-    local aside_at = at + #BEFORE_ASIDE
-    local leased_at = past(blob, past(blob, past(blob, at + #expected)))
-    at = past(blob, leased_at)
-    if string.find(blob, NOT_ENDED, at, true) ~= at then return nil end
-    local flow_at = at + #NOT_ENDED
-    if count >= STAGE and string.byte(blob, past(blob, past(blob, flow_at))) ~= 160 then return nil end
-    return text_at(blob, start + 5), text_at(blob, flow_at), string.sub(blob, start + 1, start + 3) .. '\5'
-      .. string.sub(blob, start + 5, aside_at - 1) .. (letter == '' and '\160' or '\161') .. letter
-      .. string.sub(blob, aside_at + 1, leased_at - 1) .. ENDED_NOW .. string.sub(blob, flow_at, stop)
+    return frame .. id .. head.text .. sub(blob, o.enqueued + 1, o.enqueued + 8) .. text .. sub(blob, o.from),
+      flow, middle.header, head.queue, o.stop, o.about
   end
 
   -- The same of any other run.
-  local function redo(blob, start, attempt, nonce, letter)
-    local _, s = cmsgpack.unpack_one(blob, start)
-    if s[15] ~= tonumber(attempt) or s[18] ~= nonce or s[10] ~= '' or (s[STAGE] or '') ~= ''
-      or (s[WAIT] or '') ~= '' or string.find(s[ASIDE], '[rn]') then
+  local function redo(id, blob, attempt, nonce, letter)
+    local id_size, size, about = struct.unpack('>BI3I3', blob)
+    local _, s = cmsgpack.unpack_one(blob, 7 + id_size)
+    if s[1] ~= RUNNING or #s > WAIT or s[15] ~= tonumber(attempt) or s[18] ~= nonce or s[10] ~= ''
+      or (s[STAGE] or '') ~= '' or (s[WAIT] or '') ~= '' or string.find(s[ASIDE], '[rn]') then
       return nil
     end
     s[1], s[LEASED], s[FINISHED], s[OUTCOME], s[MARK] = SUCCEEDED, 0, now, 'complete', 1
     s[ENDED_AT], s[REASON], s[ASIDE] = now, '', s[ASIDE] .. letter
-    return s[2], s[FLOW], cmsgpack.pack(s)
-  end
-
-  local function count(flow, state, change)
-    local field = 'flow:' .. state .. ':' .. flow
-    local place = way.counts[field]
-    if not place then
-      place = #way.fields + 1
-      way.counts[field], way.fields[place], way.changes[place] = place, field, 0
-    end
-    way.changes[place] = way.changes[place] + change
+    local standing = cmsgpack.pack(s)
+    return struct.pack('>BI3I3', id_size, #standing, about) .. id .. standing .. sub(blob, 8 + id_size + size),
+      s[FLOW], sub(cmsgpack.pack(s[FLOW]), 1, -#s[FLOW] - 1), s[2], 7 + id_size + size, about
   end
 
   -- What a completion hands on, from this argument: fields and perhaps a next step.
-  local function hand_on(flow, at)
-    local fields, steps = string.byte(ARGV[at], 1, 2)
+  local function hand_on(flow, header, at)
+    local fields, number = byte(ARGV[at], 1, 2)
     if fields > 0 then way.merges[#way.merges + 1] = {flow, at + 1, at + 2 * fields} end
-    at = at + 1 + 2 * fields
-    if steps == 0 then return true end
-    local id = string.sub(ARGV[at + 3], 8, 7 + string.byte(ARGV[at + 3]))
-    if ARGV[at] ~= flow or once[id] then return false end
+    if number == 0 then return true end
+    local id = ARGV[at + 1 + 2 * fields]
+    if once[id] then return false end
     once[id] = true
-    way.next[#way.next + 1] = {id = id, at = at, flow = flow}
-    count(flow, 3, 1)
-    way.live[flow] = way.live[flow] + 1
+    way.next[#way.next + 1] = {id = id, form = cut.forms[number], flow = flow, header = header}
+    way.handed[flow] = (way.handed[flow] or 0) + 1
     return true
   end
 
-  -- One running job; `step_at` is the argument of its step, if it may have one. Gives its queue and how its
-  -- standing ends up.
-  function way.take(id, blob, start, stop, item, letter, step_at)
-    local kind, _, places, state = string.byte(blob, start + 1, start + 4)
-    if kind ~= 220 or places < FLOW or places > WAIT or state ~= RUNNING then return nil end
-    local queue, flow, standing
-    if item.attempt == '1' and places <= RESUME then queue, flow, standing = cut(blob, start, stop, item.nonce, letter) end
-    if not queue then queue, flow, standing = redo(blob, start, item.attempt, item.nonce, letter) end
-    if not queue or flow == '' then return nil end
+  -- One running job; `step_at` is the argument of its step, if it may have one. Gives its queue, its record as it
+  -- ends, where its standing stopped, and the size of its description.
+  function way.take(id, blob, terms, step_at)
+    local record, flow, header, queue, stop, about
+    if terms.attempt == '1' then
+      record, flow, header, queue, stop, about = first(id, blob, terms.nonce, terms.letter)
+    end
+    if not record then
+      record, flow, header, queue, stop, about = redo(id, blob, terms.attempt, terms.nonce, terms.letter)
+    end
+    if not record or flow == '' then return nil end
     way.ids[#way.ids + 1] = id
-    way.live[flow] = (way.live[flow] or 0) - 1
-    count(flow, RUNNING, -1)
-    count(flow, SUCCEEDED, 1)
-    if step_at and ARGV[step_at] ~= '' and not hand_on(flow, step_at) then return nil end
-    return queue, standing
+    way.ended[flow] = (way.ended[flow] or 0) + 1
+    if step_at and ARGV[step_at] ~= '' and not hand_on(flow, header, step_at) then return nil end
+    return queue, record, stop, about
   end
 
   -- The flows in which fewer or more jobs live now; nothing if one is not as it should be.
   local function flows_changed()
     local names, records = {}, {}
-    for flow, change in pairs(way.live) do
-      if change ~= 0 then names[#names + 1] = flow end
+    for flow, count in pairs(way.ended) do
+      if count ~= way.handed[flow] then names[#names + 1] = flow end
     end
     if #names == 0 then return records end
     for i, packed in ipairs(redis.call('HMGET', FLOWS, unpack(names))) do
       local f = packed and cmsgpack.unpack(packed)
       if not f or f[5] ~= 1 or f[9] ~= 0 then return nil end
-      f[6] = f[6] + way.live[names[i]]
+      f[6] = f[6] - way.ended[names[i]] + (way.handed[names[i]] or 0)
       records[names[i]] = f
     end
     return records
@@ -135,7 +171,7 @@ local function flow_way()
     for i, new in ipairs(way.next) do
       ids[i] = new.id
       -- A key of another type must stop the settlement here, before it writes.
-      local queue = ARGV[new.at + 1]
+      local queue = new.form.queue
       if not asked[queue] then asked[queue] = redis.call('ZCARD', ROOT .. ':line:' .. queue) end
     end
     for _, there in ipairs(#ids > 0 and redis.call('HMGET', IDS, unpack(ids)) or {}) do
@@ -145,9 +181,14 @@ local function flow_way()
     return way.records ~= nil
   end
 
+  local bytes = setmetatable({}, {__index = function(known, digits)
+    known[digits] = string.char(tonumber(digits, 16))
+    return known[digits]
+  end})
+
   local function id_of(text)
     if #text ~= 32 or string.find(text, '[^0-9a-f]') then return text end
-    return '\1' .. string.gsub(text, '..', function(byte) return string.char(tonumber(byte, 16)) end)
+    return '\1' .. string.gsub(text, '..', bytes)
   end
 
   -- As book.lua does: flows without live jobs end.
@@ -174,12 +215,20 @@ local function flow_way()
     for shelf, cards in pairs(shelves) do redis.call('ZADD', ROOT .. ':shelf:status=' .. shelf, unpack(cards)) end
   end
 
+  -- Most flows have one job that ends, and perhaps hands over.
   local function write_counts()
-    local fields, puts = way.fields, {}
-    for i, value in ipairs(redis.call('HMGET', TALLIES, unpack(fields))) do
-      puts[2 * i - 1], puts[2 * i] = fields[i], string.format('%d', tonumber(value or 0) + way.changes[i])
+    local flows, puts, over, handed_over = {}, {}, {}, {}
+    for flow in pairs(way.ended) do flows[#flows + 1] = flow end
+    for i, text in ipairs(redis.call('HMGET', COUNTS, unpack(flows))) do
+      local flow = flows[i]
+      local ended, handed = way.ended[flow], way.handed[flow] or 0
+      local known = ended == 1 and (handed == 0 and over or handed == 1 and handed_over) or {}
+      if not known[text] then
+        known[text] = cut.counted(text, {[RUNNING] = -ended, [SUCCEEDED] = ended, [WAITING] = handed})
+      end
+      puts[2 * i - 1], puts[2 * i] = flow, known[text]
     end
-    redis.call('HSET', TALLIES, unpack(puts))
+    redis.call('HSET', COUNTS, unpack(puts))
   end
 
   local function fill_pages(first, last)
@@ -190,20 +239,24 @@ local function flow_way()
   end
 
   local function write_next()
-    local ids, records, lines, names = {}, {}, {}, {}
+    local ids, records, lines, names, members_of = {}, {}, {}, {}, ROOT .. ':members:'
     local last, enqueued = redis.call('HINCRBY', ROOT, 'drawn', #way.next), struct.pack('>I8', now)
     for i, new in ipairs(way.next) do
-      local at, seq = new.at, struct.pack(NUMBER, last - #way.next + i)
-      local queue = ARGV[at + 1]
-      local line = lines[queue]
+      local form, flow, seq = new.form, new.flow, struct.pack(NUMBER, last - #way.next + i)
+      if not form.fixed then
+        form.fixed, form.rest = form.head .. enqueued .. form.middle, form.behind .. form.about .. form.payload
+      end
+      local line = lines[form.queue]
       if not line then
         line = {}
-        lines[queue], names[#names + 1] = line, queue
+        lines[form.queue], names[#names + 1] = line, form.queue
       end
-      line[#line + 1], line[#line + 2] = ARGV[at + 2], seq
+      local place = #line
+      line[place + 1], line[place + 2] = form.priority, seq
       ids[2 * i - 1], ids[2 * i] = new.id, seq
-      records[2 * i - 1], records[2 * i] = seq, ARGV[at + 3] .. enqueued .. ARGV[at + 4]
-      redis.call('ZADD', ROOT .. ':members:' .. new.flow, 0, seq)
+      records[2 * i - 1], records[2 * i] = seq, cut.frame_of(form, new.id, #new.header + #flow)
+        .. new.id .. form.fixed .. new.header .. flow .. form.rest
+      redis.call('ZADD', members_of .. flow, 0, seq)
     end
     for queue, line in pairs(lines) do redis.call('ZADD', ROOT .. ':line:' .. queue, unpack(line)) end
     redis.call('SADD', QUEUES, unpack(names))
@@ -216,8 +269,9 @@ local function flow_way()
 
   -- Gives the queues in which next steps wait.
   function way.write()
+    local state_of = ROOT .. ':state:'
     for _, merge in ipairs(way.merges) do
-      redis.call('HSET', ROOT .. ':state:' .. merge[1], unpack(ARGV, merge[2], merge[3]))
+      redis.call('HSET', state_of .. merge[1], unpack(ARGV, merge[2], merge[3]))
     end
     write_flows()
     write_counts()

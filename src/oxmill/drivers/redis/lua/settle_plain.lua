@@ -5,49 +5,100 @@
 -- ARGV: as settle.lua.
 -- Result: as settle.lua.
 if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
-  local STEPPED = string.byte(ARGV[3]) == 115
+  local STEPPED, byte, sub = string.byte(ARGV[3]) == 115, string.byte, string.sub
   local STATE, QUEUE, KEEP, KEY, ASIDE, ATTEMPT, NONCE = 1, 2, 8, 10, 13, 15, 18
   local LEASED, FINISHED, OUTCOME, MARK, ERROR_OF, ENDED_AT = 22, 23, 24, 25, 26, 27
   local RUNNING, SUCCEEDED, WON_SUCCEEDED, FREED, PAGE, DAY = 4, 5, 25, 100, 256, 86400000000
 
   -- A job that runs for the first time was written by claim_plain.lua: 22 places, of which those from
-  -- the expiry (9) to the nonce (18) are known, and the last one is nine bytes long. It need not be
-  -- unpacked: strings are what scripts spend their time on.
-  local BEFORE_ASIDE, AFTER_ASIDE, LEASED_BYTES = '\0\160\0\255', '\0\1\0\0', 9
+  -- the expiry (9) to the nonce (18) are known, and the time of enqueue and the last one are nine bytes long.
+  local BEFORE_ASIDE, AFTER_ASIDE, MOMENT, MOMENT_BYTES = '\0\160\0\255', '\0\1\0\0', 207, 9
   local ENDED_HEAD = '\220\0\27\5'
   local ENDED_TAIL = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now)
-  local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
-  local nonces = {}
+  local heads, tails, outlines = {}, {}, {}
 
-  -- Its queue, its retention (-1: the queue's), and where its ninth place starts; nothing if the job
-  -- is another, or its nonce.
-  local function fresh(blob, start, stop, nonce)
-    local kind, _, count, state, size = string.byte(blob, start + 1, start + 5)
+  -- What stands before the time of enqueue.
+  local function head_of(text)
+    local _, queue = cmsgpack.unpack_one(text, 4)
+    return {queue = queue, text = ENDED_HEAD .. sub(text, 5)}
+  end
+
+  -- What stands behind the time of enqueue: the nonce, the retention (-1: the queue's), and how it ends.
+  local function tail_of(text)
+    local keep_at = cut.skip(text, 1, 3)
+    local at = cut.skip(text, keep_at, 1)
+    local nonce_at = at + #BEFORE_ASIDE + 1 + #AFTER_ASIDE
+    if sub(text, at, nonce_at - 1) ~= BEFORE_ASIDE .. '\160' .. AFTER_ASIDE then return nil end
+    local _, nonce = cmsgpack.unpack_one(text, nonce_at - 1)
+    local _, keep = cmsgpack.unpack_one(text, keep_at - 1)
+    local before = sub(text, 1, at + #BEFORE_ASIDE - 1)
+    local behind = sub(text, at + #BEFORE_ASIDE + 1, -MOMENT_BYTES - 1) .. ENDED_TAIL
+    return {nonce = nonce, keep = keep, frames = {}, [''] = before .. '\160' .. behind,
+      n = before .. '\161n' .. behind, r = before .. '\161r' .. behind}
+  end
+
+  -- The parts of a record of such a job; nothing if the job is another. As cut.lua does it for flows.
+  local function take(blob)
+    local frame = sub(blob, 1, 7)
+    local o = outlines[frame]
+    if o then
+      local head, tail = heads[sub(blob, o.start, o.enqueued)], tails[sub(blob, o.enqueued + 9, o.stop)]
+      if head and tail then return o, head, tail end
+    end
+    local id_size, size, about = struct.unpack('>BI3I3', frame)
+    local start, stop = 8 + id_size, 7 + id_size + size
+    local kind, _, count, state = byte(blob, start, start + 3)
     if kind ~= 220 or count ~= LEASED or state ~= RUNNING then return nil end
-    if NUMBER_BYTES[string.byte(blob, stop - LEASED_BYTES + 1)] ~= LEASED_BYTES then return nil end
-    local at = start + 6
-    if size == 217 then size, at = string.byte(blob, at), at + 1 else size = size - 160 end
-    local queue, keep_at = string.sub(blob, at, at + size - 1), nil
-    at = at + size
-    for _ = 3, KEEP do
-      keep_at = at
-      at = at + (NUMBER_BYTES[string.byte(blob, at)] or 1)
+    local enqueued = cut.skip(blob, start + 4, 2)
+    if byte(blob, enqueued) ~= MOMENT then return nil end
+    if cut.skip(blob, stop - MOMENT_BYTES + 1, 1) ~= stop + 1 then return nil end
+    local head_text, tail_text = sub(blob, start, enqueued), sub(blob, enqueued + 9, stop)
+    local head, tail = head_of(head_text), tail_of(tail_text)
+    if not tail then return nil end
+    o = {id_size = id_size, size = size, about = about, start = start, enqueued = enqueued, stop = stop}
+    outlines[frame], heads[head_text], tails[tail_text] = o, head, tail
+    return o, head, tail
+  end
+
+  -- The record of such a job as it ends.
+  local function ended_record(id, blob, o, head, tail, letter)
+    local text, frames = tail[letter], tail.frames[letter]
+    if not frames then
+      frames = {}
+      tail.frames[letter] = frames
     end
-    local expected = nonces[nonce]
-    if not expected then
-      expected = BEFORE_ASIDE .. '\160' .. AFTER_ASIDE .. cmsgpack.pack(nonce)
-      nonces[nonce] = expected
+    local frame = frames[o]
+    if not frame then
+      frame = struct.pack('>BI3I3', o.id_size, o.size + #text - (o.stop - o.enqueued - 8), o.about)
+      frames[o] = frame
     end
-    if string.find(blob, expected, at, true) ~= at then return nil end
-    if string.byte(blob, keep_at) == 255 then return queue, -1, at end
-    return queue, cmsgpack.unpack(string.sub(blob, keep_at, at - 1)), at
+    return frame .. id .. head.text .. sub(blob, o.enqueued + 1, o.enqueued + 8) .. text .. sub(blob, o.stop + 1)
+  end
+
+  -- The standing of any other run, where it stops, and the size of the description; nothing if it is not usual.
+  local function unpacked(blob, terms)
+    local id_size, size, about = struct.unpack('>BI3I3', blob)
+    local _, s = cmsgpack.unpack_one(blob, 7 + id_size)
+    if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
+      or s[ATTEMPT] ~= tonumber(terms.attempt) or s[NONCE] ~= terms.nonce then
+      return nil
+    end
+    return s, 7 + id_size + size, about
+  end
+
+  -- Its record as it ends, without what follows the standing.
+  local function repacked(s, id, letter, about)
+    s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
+    s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, letter
+    local packed = cmsgpack.pack(s)
+    return struct.pack('>BI3I3', #id, #packed, about) .. id .. packed
   end
 
   -- A job's group; empty for none. A description of one part has only a task.
   local described = {}
   local function group_of(blob, from, size)
-    if string.byte(blob, from) == 145 then return '' end
-    local text = string.sub(blob, from, from + size - 1)
+    if byte(blob, from) == 145 then return '' end
+    local text = sub(blob, from, from + size - 1)
     if not described[text] then described[text] = cmsgpack.unpack(text)[5] or '' end
     return described[text]
   end
@@ -89,26 +140,37 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
     end
   end
 
-  local function frame(id_size, size, about) return struct.pack('>BI3I3', id_size, size, about) end
+  -- How a lease was told to end: attempt, nonce and the letter of its result, parted by blanks.
+  local function terms_of(text)
+    local attempt, nonce, letter = string.match(text, '^(%S+) (%S+) (%l?)$')
+    return {attempt = attempt, nonce = nonce, letter = letter}
+  end
 
-  -- Where each item starts among the arguments; nothing if a job is named twice.
+  -- The ids, how each ends, its result and where its step is among the arguments; nothing if a job is named twice.
   local function items()
-    local ids, places, seen, at = {}, {}, {}, 4
-    while at <= #ARGV do
-      if seen[ARGV[at]] then return nil end
-      seen[ARGV[at]] = true
-      ids[#ids + 1], places[#places + 1] = ARGV[at], at
-      at = at + 4
+    local ids, ends, results, steps, seen, known = {}, {}, {}, {}, {}, {}
+    local count, at, last = 0, STEPPED and cut.read_forms() or 4, #ARGV
+    while at <= last do
+      local id, text = ARGV[at], ARGV[at + 1]
+      if seen[id] then return nil end
+      local terms = known[text]
+      if not terms then
+        terms = terms_of(text)
+        known[text] = terms
+      end
+      count, at, seen[id] = count + 1, at + 2, true
+      ids[count], ends[count] = id, terms
+      if terms.letter == 'r' then results[count], at = ARGV[at], at + 1 end
       if STEPPED then
-        local fields, steps = string.byte(ARGV[at], 1, 2)
-        at = at + 1 + 2 * (fields or 0) + 5 * (steps or 0)
+        steps[count] = at
+        at = cut.behind_step(at)
       end
     end
-    return ids, places
+    return ids, ends, results, steps
   end
 
   local function settle()
-    local ids, places = items()
+    local ids, terms_for, told, steps = items()
     if not ids then return nil end
     local count, way = #ids, nil
     local seqs = redis.call('HMGET', IDS, unpack(ids))
@@ -123,7 +185,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       if not part then
         local packed = redis.call('HGET', SETTINGS, queue)
         local settings = packed and cmsgpack.unpack(packed) or {DAY}
-        part = {keep = settings[1], seqs = {}, records = {}, ends = {}, ids = {}, gone = {}, expiry = {}}
+        part = {keep = settings[1], count = 0, kept = 0, seqs = {}, records = {}, ends = {}, ids = {}, gone = {}, expiry = {}}
         part.frees = (settings[5] or -1) >= 0
         part.frees_group = (settings[8] or -1) >= 0 or settings[11] == 1
         parts[queue] = part
@@ -131,71 +193,58 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       return part
     end
 
-    for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
+    local blobs, alike = redis.call('HMGET', JOBS, unpack(seqs)), true
+    for i = 1, count do
+      local blob = blobs[i]
       if not blob then return nil end
-      local seq, place = seqs[i], places[i]
-      local attempt, nonce, result = ARGV[place + 1], ARGV[place + 2], ARGV[place + 3]
-      local id_size, size, about = struct.unpack('>BI3I3', blob)
-      local start, letter = 7 + id_size, string.sub(result, 1, 1)
-      local queue, keep, at = fresh(blob, start, start + size, nonce)
-      local s, standing
-      -- A job of a flow has at least 30 places.
-      if not queue and string.byte(blob, start + 1) == 220 and string.byte(blob, start + 3) >= 30 then
+      local seq, id, terms = seqs[i], ids[i], terms_for[i]
+      local letter = terms.letter
+      local queue, keep, record, stop_at, about
+      -- A running job of a flow has at least 30 places.
+      if byte(blob, 10 + #id) >= 30 then
         way = way or flow_way()
-        queue, standing = way.take(ids[i], blob, start, start + size, {attempt = attempt, nonce = nonce}, letter,
-          STEPPED and place + 4)
+        queue, record, stop_at, about = way.take(id, blob, terms, STEPPED and steps[i])
         if not queue then return nil end
-      elseif STEPPED and ARGV[place + 4] ~= '' then
+      elseif STEPPED and ARGV[steps[i]] ~= '' then
         return nil
-      elseif not queue or attempt ~= '1' then
-        s = cmsgpack.unpack(string.sub(blob, start + 1, start + size))
-        if s[STATE] ~= RUNNING or #s ~= LEASED or s[KEY] ~= '' or s[ASIDE] ~= ''
-          or s[ATTEMPT] ~= tonumber(attempt) or s[NONCE] ~= nonce then
-          return nil
+      else
+        local o, head, tail = take(blob)
+        if o and tail.nonce == terms.nonce and terms.attempt == '1' then
+          queue, keep, stop_at, about = head.queue, tail.keep, o.stop, o.about
+          if keep < 0 then keep = part_of(queue).keep end
+          if keep ~= 0 then record = ended_record(id, blob, o, head, tail, letter) end
+        else
+          local s
+          s, stop_at, about = unpacked(blob, terms)
+          if not s then return nil end
+          queue, keep = s[QUEUE], s[KEEP]
+          if keep < 0 then keep = part_of(queue).keep end
+          if keep == 0 then return nil end
+          record = repacked(s, id, letter, about) .. sub(blob, stop_at + 1)
         end
-        queue, keep = s[QUEUE], s[KEEP]
       end
       local part = part_of(queue)
-      if standing then keep = -1 elseif keep < 0 then keep = part.keep end
-      local group, freed = group_of(blob, start + size + 1, about), part.frees
+      local group, freed = group_of(blob, stop_at + 1, about), part.frees
       if group ~= '' then
         part.groups = part.groups or {}
         part.groups[group] = (part.groups[group] or 0) + 1
         freed = freed or part.frees_group
       end
       if freed then part.freed = true end
-      answers[2 * i - 1], answers[2 * i] = freed and FREED + WON_SUCCEEDED or WON_SUCCEEDED, queue
-      part.seqs[#part.seqs + 1] = seq
-      if keep == 0 then
-        if s then return nil end
-        part.gone[#part.gone + 1], part.ids[#part.ids + 1] = seq, ids[i]
+      local code = freed and FREED + WON_SUCCEEDED or WON_SUCCEEDED
+      answers[2 * i - 1], answers[2 * i] = code, queue
+      alike = alike and code == answers[1] and queue == answers[2]
+      part.count = part.count + 1
+      part.seqs[part.count] = seq
+      if not record then
+        part.gone[#part.gone + 1], part.ids[#part.ids + 1] = seq, id
       else
-        local record
-        if standing then
-          record = frame(id_size, #standing, about) .. string.sub(blob, 8, start) .. standing
-            .. string.sub(blob, start + size + 1)
-        elseif s then
-          s[STATE], s[LEASED], s[FINISHED], s[OUTCOME] = SUCCEEDED, 0, now, 'complete'
-          s[MARK], s[ERROR_OF], s[ENDED_AT], s[ASIDE] = 1, 0, now, letter
-          local packed = cmsgpack.pack(s)
-          record = frame(id_size, #packed, about) .. string.sub(blob, 8, start) .. packed
-            .. string.sub(blob, start + size + 1)
-        else
-          local grown = size + #letter - LEASED_BYTES + #ENDED_TAIL
-          local aside_at = at + #BEFORE_ASIDE
-          record = frame(id_size, grown, about) .. string.sub(blob, 8, start) .. ENDED_HEAD
-            .. string.sub(blob, start + 5, aside_at - 1) .. (letter == '' and '\160' or '\161') .. letter
-            .. string.sub(blob, aside_at + 1, start + size - LEASED_BYTES) .. ENDED_TAIL
-            .. string.sub(blob, start + size + 1)
-        end
-        if letter == 'r' then
-          results[#results + 1] = seq .. 'r'
-          results[#results + 1] = string.sub(result, 2)
-        end
-        local last = #part.records
+        if letter == 'r' then results[#results + 1], results[#results + 2] = seq .. 'r', told[i] end
+        local last = part.kept
+        part.kept = last + 2
         part.records[last + 1], part.records[last + 2] = seq, record
         -- A job of a flow is kept as long as that.
-        if not standing then
+        if keep then
           if not part.expiry[keep] then part.expiry[keep] = string.format('%d', now + keep) end
           part.ends[#part.ends + 1], part.ends[#part.ends + 2] = part.expiry[keep], seq
         end
@@ -238,13 +287,13 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       end
     end
     if ARGV[2] ~= '' then
-      local buckets = {}
+      local buckets, sizes = {}, {[17] = '\17'}
       local function note(id)
-        local bucket = string.byte(id, -1) % 16
+        local bucket, size = byte(id, -1) % 16, #id
         local told = buckets[bucket]
         if not told then told = {}; buckets[bucket] = told end
-        told[#told + 1] = string.char(#id)
-        told[#told + 1] = id
+        local last = #told
+        told[last + 1], told[last + 2] = sizes[size] or string.char(size), id
       end
       for i = 1, count do note(ids[i]) end
       for _, flow in ipairs(way and way.over or {}) do note(flow) end
@@ -252,7 +301,8 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
         redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, table.concat(told))
       end
     end
-    return answers
+    -- Mostly all answers are the same: one stands for them.
+    return alike and {-count, answers[1], answers[2], answers[2 * count]} or answers
   end
 
   local answers = settle()

@@ -22,14 +22,14 @@ kin.parts[#kin.parts + 1] = function()
   -- ARGV: as settle.lua says of a step in the short form. Nothing if there is none.
   function kin.read_short_step(at)
     if ARGV[at] == '' then return nil, at + 1 end
-    local fields, steps = string.byte(ARGV[at], 1, 2)
+    local fields, form = string.byte(ARGV[at], 1, 2)
     local step = {resume = '', publish = '', join = '', merge = {}, next = {}, spawn = {}}
     for i = 1, 2 * fields do step.merge[i] = ARGV[at + i] end
-    at = at + 1 + 2 * fields
-    if steps == 1 then
-      step.next[1] = read_record(ARGV[at + 3], ARGV[at + 4], SKIP)
-      at = at + 5
+    if form > 0 then
+      local head, tail = cut.next_record(cut.forms[form], ARGV[at + 1 + 2 * fields])
+      step.next[1] = read_record(head, tail, SKIP)
     end
+    at = cut.behind_step(at)
     return step, at
   end
 

@@ -111,7 +111,7 @@ local function make_way()
   redis.call('HDEL', ROOT, '-')
 end
 
-local flush, flush_jobs, flush_groups, flush_flows
+local flush, flushing = nil, {}
 do
   local EVENTS_KEPT = 100000
 
@@ -208,9 +208,10 @@ do
 
   -- What makes a repeated call a duplicate comes last, so that one that was stopped can be repeated.
   flush = function()
-    if flush_jobs then flush_jobs() end
-    if flush_flows then flush_flows() end
-    if flush_groups then flush_groups() end
+    if flushing.jobs then flushing.jobs() end
+    if flushing.flows then flushing.flows() end
+    if flushing.counts then flushing.counts() end
+    if flushing.groups then flushing.groups() end
     check_types()
     if last_number then redis.call('HSET', ROOT, 'drawn', string.format('%d', last_number)) end
     for key, members in pairs(zsets) do write_zset(key, members) end

@@ -1,5 +1,5 @@
--- A plain success with a result is recorded, if all successes beside it are plain.
--- Parameters: result, id, in this order.
+-- Plain successes with results are recorded, if all successes beside them are plain.
+-- Parameters: ids and results, as SQL: lists in the same order.
 UPDATE oxmill_jobs FORCE INDEX (oxmill_jobs_id) SET
     state = 'succeeded',
     reason = NULL,
@@ -8,5 +8,5 @@ UPDATE oxmill_jobs FORCE INDEX (oxmill_jobs_id) SET
     lease_until = NULL,
     ended_at = @oxmill_now,
     prune_at = @oxmill_now + COALESCE(keep, @oxmill_keep),
-    result = :result
-WHERE @oxmill_ready AND id = :id;
+    result = ELT(FIELD(id, :ids), :results)
+WHERE @oxmill_ready AND id IN (:ids);

@@ -1,0 +1,77 @@
+-- Shared by the short ways of claims and settlements: records are cut and put together, not unpacked, since
+-- strings are what scripts spend their time on. Jobs of one kind differ in their id, their time of enqueue,
+-- their flow and their payload only: what lies between is judged once and known by its text.
+-- Guarantee: looks only.
+-- KEYS: none.
+-- ARGV: none.
+-- Result: `cut`.
+local cut = {blank = string.rep('\0', 28)}
+do
+  local byte, sub, COUNTS_FORM = string.byte, string.sub, '>i4i4i4i4i4i4i4'
+  local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
+  local ENQUEUED, FLOW, MOMENT, LONG_TEXT = 4, 30, 207, 217
+
+  -- Where the number or text behind this one starts.
+  local function past(text, at)
+    local kind, size = byte(text, at, at + 1)
+    if kind < 128 or kind > 223 then return at + 1 end
+    if kind < 192 then return at + kind - 159 end
+    if kind == LONG_TEXT then return at + 2 + size end
+    if NUMBER_BYTES[kind] then return at + NUMBER_BYTES[kind] end
+    return at + 3 + 256 * size + byte(text, at + 2)
+  end
+
+  -- Where the text behind so many numbers and texts starts.
+  function cut.skip(text, at, count)
+    for _ = 1, count do at = past(text, at) end
+    return at
+  end
+
+  -- Where the parts of a record lie whose standing has a flow and a time of enqueue in full: the standing, that
+  -- time, the text of the flow and what is behind it.
+  local function outline(blob)
+    local id_size, size, about = struct.unpack('>BI3I3', blob)
+    local start = 8 + id_size
+    local kind, _, places = byte(blob, start, start + 2)
+    if kind ~= 220 or places < FLOW then return nil end
+    local enqueued = cut.skip(blob, start + 4, ENQUEUED - 2)
+    if byte(blob, enqueued) ~= MOMENT then return nil end
+    local flow = cut.skip(blob, enqueued, FLOW - ENQUEUED)
+    local over = past(blob, flow)
+    local from = byte(blob, flow) == LONG_TEXT and flow + 2 or flow + 1
+    return {id_size = id_size, size = size, about = about, start = start, enqueued = enqueued, from = from,
+      over = over, stop = start + size - 1, places = places}
+  end
+
+  -- Gives a function that takes records of flows apart: their outline, and what `judge_head`, `judge_middle`
+  -- and `judge_end` said to what stands before the time of enqueue, between that and the flow, and behind the
+  -- flow; nothing if one of them said nothing.
+  function cut.cutter(judge_head, judge_middle, judge_end)
+    local outlines, heads, middles, ends = {}, {}, {}, {}
+    return function(blob)
+      local frame = sub(blob, 1, 7)
+      local o = outlines[frame]
+      if o then
+        local head = heads[sub(blob, o.start, o.enqueued)]
+        local middle = middles[sub(blob, o.enqueued + 9, o.from - 1)]
+        local last = ends[sub(blob, o.over, o.stop)]
+        if head and middle and last then return o, head, middle, last end
+      end
+      o = outline(blob)
+      if not o then return nil end
+      local head_text, middle_text = sub(blob, o.start, o.enqueued), sub(blob, o.enqueued + 9, o.from - 1)
+      local end_text = sub(blob, o.over, o.stop)
+      local head, middle, last = judge_head(head_text), judge_middle(middle_text), judge_end(end_text, o.places)
+      if not (head and middle and last) then return nil end
+      outlines[frame], heads[head_text], middles[middle_text], ends[end_text] = o, head, middle, last
+      return o, head, middle, last
+    end
+  end
+
+  -- How many jobs of a flow are in each state, after these changes by state.
+  function cut.counted(text, changes)
+    local counts = {struct.unpack(COUNTS_FORM, text or cut.blank)}
+    for state, change in pairs(changes) do counts[state] = counts[state] + change end
+    return struct.pack(COUNTS_FORM, unpack(counts, 1, 7))
+  end
+end
