@@ -43,10 +43,14 @@ BEGIN
     IF settled = cardinality(ids) THEN
         RETURN QUERY
         WITH claimed AS MATERIALIZED (
-            SELECT * FROM oxmill.claim(
+            SELECT
+                c.seq, c.id, c.queue, c.task, c.payload, c.attempt, c.priority, c.failures, c.crashes,
+                c.max_attempts, c.enqueued_at, c.group_name, c.extras, c.progress, c.unique_key, c.place,
+                c.now, c.next_due, c.tend, c.line_steps, c.tend_steps
+            FROM oxmill.claim(
                 wanted, most, length, holder, mark, at, bound, tending, line_priorities,
                 line_places
-            )
+            ) AS c
         )
         SELECT NULL::integer, NULL, NULL::bigint, NULL::boolean, NULL, c.* FROM claimed AS c
         UNION ALL
