@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION oxmill.best_of(
 ) RETURNS tid[]
 LANGUAGE plpgsql VOLATILE
 SET jit = off
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$

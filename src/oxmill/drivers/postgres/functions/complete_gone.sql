@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION oxmill.complete_gone(
 ) RETURNS TABLE (item integer, of_queue text, kept boolean, of_group text)
 LANGUAGE plpgsql VOLATILE
 SET jit = off
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off

@@ -19,6 +19,7 @@ CREATE OR REPLACE FUNCTION oxmill.hand_over(
 )
 LANGUAGE plpgsql VOLATILE
 SET jit = off
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off

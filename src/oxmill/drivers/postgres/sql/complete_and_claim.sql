@@ -3,26 +3,13 @@
 -- Parameters: those of `complete`, and those of `claim`.
 -- Result: item, queue, kept and frees as from `complete`, with all else NULL; then, with these NULL, the rows of
 -- `claim`.
-WITH done AS MATERIALIZED (
-    SELECT item, of_queue, kept, frees
-    FROM oxmill.complete_jobs(
-        :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
-        :usual::bigint, :gone_first::boolean, :at::bigint
-    )
-)
 SELECT
-    item, of_queue, kept, frees, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::bytea, NULL::integer,
-    NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint, NULL::text,
-    NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
-    NULL::boolean, NULL::bigint, NULL::bigint
-FROM done
-UNION ALL
-SELECT
-    NULL, NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
-    enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend,
-    line_steps, tend_steps
-FROM oxmill.claim(
-    :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint,
-    :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
-)
-WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[]);
+    item, of_queue, kept, frees, seq, id, queue, task, payload, attempt, priority, failures,
+    crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, now, next_due,
+    tend, line_steps, tend_steps
+FROM oxmill.complete_and_claim(
+    :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[], :usual::bigint,
+    :gone_first::boolean, :queues::text[], :most::integer, :lease::bigint, :worker::text,
+    :nonce::bigint, :at::bigint, :bound::integer, :tending::boolean, :priorities::integer[],
+    :places::bigint[]
+);

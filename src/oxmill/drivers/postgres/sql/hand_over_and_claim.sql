@@ -3,43 +3,19 @@
 -- Parameters: those of `hand_over`, and those of `claim`.
 -- Result: the columns of `hand_over`, with all else NULL; then, with these
 -- NULL, the rows of `claim`; then, as id, queue and payload, those of `fields_read`.
-WITH done AS MATERIALIZED (
-    SELECT item, of_queue, moment, frees, ended_flow
-    FROM oxmill.hand_over(
-        :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
-        :merge_items::integer[], :merge_names::text[], :merge_values::bytea[],
-        :next_items::integer[], :next_flows::text[], :next_reads::text[], :next_ids::text[],
-        :payloads::bytea[], :terms::integer[], :extras::text[], :queues_of_next::text[],
-        :tasks::text[], :priorities_of_next::integer[], :delays::bigint[], :moments::bigint[],
-        :expiries::bigint[], :next_attempts::integer[], :crashes::integer[], :keeps::bigint[],
-        :groups::text[], :sizes::bigint[], :label_jobs::integer[], :label_names::text[],
-        :label_values::text[], :usual::bigint, :usual_failed::bigint, :at::bigint
-    )
-), claimed AS MATERIALIZED (
-    SELECT
-        seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
-        enqueued_at, group_name, extras, progress, unique_key, place, now, next_due, tend,
-        line_steps, tend_steps
-    FROM oxmill.claim(
-        :queues::text[], :most::integer, :lease::bigint, :worker::text, :nonce::bigint,
-        :at::bigint, :bound::integer, :tending::boolean, :priorities::integer[], :places::bigint[]
-    )
-    WHERE (SELECT count(*) FROM done) = cardinality(:ids::text[])
-)
 SELECT
-    item, of_queue, moment, frees, ended_flow, NULL::bigint, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::bigint,
-    NULL::text, NULL::text, NULL::bytea, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint,
-    NULL::boolean, NULL::bigint, NULL::bigint
-FROM done
-UNION ALL
-SELECT
-    NULL, NULL, NULL, NULL, NULL, seq, id, queue, task, payload, attempt, priority, failures,
+    item, of_queue, moment, frees, ended_flow, seq, id, queue, task, payload, attempt, priority, failures,
     crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, now, next_due,
     tend, line_steps, tend_steps
-FROM claimed
-UNION ALL
-SELECT
-    NULL, NULL, NULL, NULL, NULL, NULL, of_flow, of_name, NULL, of_value, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM oxmill.fields_read(ARRAY(SELECT c.extras FROM claimed AS c WHERE c.extras IS NOT NULL));
+FROM oxmill.hand_over_and_claim(
+    :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
+    :merge_items::integer[], :merge_names::text[], :merge_values::bytea[],
+    :next_items::integer[], :next_flows::text[], :next_reads::text[], :next_ids::text[],
+    :payloads::bytea[], :terms::integer[], :extras::text[], :queues_of_next::text[],
+    :tasks::text[], :priorities_of_next::integer[], :delays::bigint[], :moments::bigint[],
+    :expiries::bigint[], :next_attempts::integer[], :crashes::integer[], :keeps::bigint[],
+    :groups::text[], :sizes::bigint[], :label_jobs::integer[], :label_names::text[],
+    :label_values::text[], :usual::bigint, :usual_failed::bigint, :queues::text[],
+    :most::integer, :lease::bigint, :worker::text, :nonce::bigint, :at::bigint, :bound::integer,
+    :tending::boolean, :priorities::integer[], :places::bigint[]
+);

@@ -1,0 +1,1 @@
+-- No change of tables: functions of claims and completions keep their plans.
