@@ -2,13 +2,15 @@
 
 import json
 import logging
+import os
+import signal
 import sys
 
 from oxmill.observe.log import set_up_logging
 from oxmill.worker.config import worker_config
 from oxmill.worker.worker import Worker
 
-from .killing import killing
+from .striking import struck
 from .tasks import app
 
 
@@ -17,7 +19,8 @@ def main():
     options = json.loads(sys.argv[1])
     driver = app._client.driver
     if kill := options.pop("kill", None):
-        driver = killing(driver, *kill)
+        driver = struck(driver, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        driver.transport.aim(kill)
     worker = Worker(driver, app.registry, worker_config(**options), app_spec="chaos.tasks:app")
     code = worker.run()
     driver.close()

@@ -99,14 +99,3 @@ async def add_up(results: list[int], folder: str, n: int) -> int:
     note(folder)
     assert results == list(range(n))
     return sum(results)
-
-
-@app.step(name="first")
-async def first(n: int) -> dict[str, int]:
-    """A step that changes what it has read: to merge twice would show."""
-    return {"n": n + 1}
-
-
-@app.step(name="second")
-async def second(n: int) -> dict[str, int]:
-    return {"n": n * 10}

@@ -188,11 +188,9 @@ class Codec:
 
     def unpack_some(self, fields: Mapping[str, bytes]) -> dict[str, Any]:
         """The arguments to call the function with, where some are not known: their defaults count,
-        and `None` for those without."""
-        written = self._written
-        data = b"{%b}" % b",".join(
-            [b"%b:%b" % (written.get(name) or ENCODE(name), fields[name]) for name in fields]
-        )
+        and `None` for those without. Fields that it does not take are left out."""
+        known = [head + fields[name] for name, head in self._heads if name in fields]
+        data = b"{%b}" % b",".join(known)
         try:
             values = self._read_some(data)
         except (msgspec.MsgspecError, ValueError) as error:
@@ -212,9 +210,9 @@ class Codec:
         return tuple(parameter.name for parameter in self._parameters)
 
     @cached_property
-    def _written(self) -> dict[str, bytes]:
-        """The names of the parameters as JSON."""
-        return {name: ENCODE(name) for name in self.names}
+    def _heads(self) -> tuple[tuple[str, bytes], ...]:
+        """The names of the parameters, each with how its field begins in JSON."""
+        return tuple((name, ENCODE(name) + b":") for name in self.names)
 
     @cached_property
     def _needs(self) -> tuple[tuple[str, bool], ...]:

@@ -101,8 +101,7 @@ class Step(BaseTask[[], Any]):
             resume = read_resume(job.resume)
             body = self.continuation_named(resume.name)
             return body, body.arguments_of_state(resume, job.joined, inputs, state)
-        mine = {name: state[name] for name in self._codec.names if name in state}
-        return self, ((), self._codec.unpack_some(mine))
+        return self, ((), self._codec.unpack_some(state))
 
     def ends(self, job: LeasedJob, value: Any) -> tuple[bytes | None, FlowStep | None]:
         """The fields to merge, and the next step."""
@@ -124,7 +123,9 @@ class Step(BaseTask[[], Any]):
         headers = job.headers
         if PARENT in headers:
             headers = {name: text for name, text in headers.items() if name != PARENT}
-        priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, job.priority + stop.shift))
+        priority = job.priority
+        if stop.shift:
+            priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, priority + stop.shift))
         new = step.step_job(
             f"{job.flow}.{number}",
             job.flow or "",

@@ -114,8 +114,13 @@ def _check_job(job: NewJob, bounds: Bounds) -> None:
         _check_labels(job, bounds)
     if job.headers:
         _check_carried(job)
-    after, reads = job.after, job.reads
-    if job.join is not None or (after and isinstance(after, str)) or isinstance(reads, str):
+    if job.join is not None or job.after or job.reads is not None:
+        _check_waiting(job)
+
+
+def _check_waiting(job: NewJob) -> None:
+    """What it waits for and reads, in a flow."""
+    if job.join is not None or isinstance(job.after, str) or isinstance(job.reads, str):
         check_kinds(job, f"job {job.id}")
 
 

@@ -51,7 +51,8 @@ def _check_flow(flow: NewFlow, bounds: Bounds) -> None:
 
 def _check_state(items: Iterable[tuple[str, bytes]], kind: str, whose: str, bounds: Bounds) -> None:
     for name, value in items:
-        check_name("name of a state's field", name, bounds.name_bytes)
+        if not (name.isascii() and name.isprintable() and 0 < len(name) <= bounds.name_bytes):
+            check_name("name of a state's field", name, bounds.name_bytes)
         if not isinstance(value, bytes):
             raise BadInput(f"{kind} {whose}: the field {name!r} of the state must be bytes")
         if len(value) > bounds.payload_bytes:
@@ -63,6 +64,7 @@ def _check_state(items: Iterable[tuple[str, bytes]], kind: str, whose: str, boun
 
 def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> None:
     """The jobs of one flow: `flow` is its id, or `None` where the store writes it itself."""
+    waits = False
     for job in jobs:
         if flow is not None and job.flow != flow:
             raise BadInput(
@@ -80,7 +82,8 @@ def _check_members(jobs: Sequence[NewJob], flow: str | None, bounds: Bounds) -> 
             check_name("parent's id", job.parent, bounds.id_bytes)
         if job.after or job.join is not None:
             _check_edges(job, bounds)
-    if any(job.after for job in jobs):
+            waits = True
+    if waits:
         _check_order(jobs)
 
 
@@ -165,9 +168,8 @@ def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -
 
 
 def _check_children(job_id: str, made: Sequence[NewJob], spawned: Sequence[NewJob]) -> None:
-    if job_id in [job.id for job in made] or (
-        spawned and any(job_id in job.after for job in spawned)
-    ):
+    themselves = [job for job in made if job.id == job_id]
+    if themselves or (spawned and any(job_id in job.after for job in spawned)):
         raise BadInput(
             f"job {job_id} cannot wait for itself: one of the jobs it makes is the job itself, or a "
             f"child that is after it; children start without waiting for their parent"

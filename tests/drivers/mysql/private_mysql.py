@@ -174,6 +174,11 @@ class Server:
         self.process.kill()
         self.process.wait(10)
 
+    def restart(self):
+        """It dies, and comes back."""
+        self.kill()
+        self.start()
+
     def freeze(self):
         self.process.send_signal(signal.SIGSTOP)
 

@@ -171,6 +171,11 @@ class Server:
         self.process.wait(10)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
+    def restart(self):
+        """It dies, and comes back."""
+        self.kill()
+        self.start()
+
     def freeze(self):
         for pid in (self.process.pid, *_children(self.process.pid)):
             os.kill(pid, signal.SIGSTOP)

@@ -138,3 +138,29 @@ def test_many_jobs_are_claimed_and_settled_by_several_short_scripts(counted):
     jobs = counted.driver.run(counted.claim(limit=199, nonce=3)).jobs
     assert len(jobs) == 199
     assert counted.cost(counted.settle(jobs, outcome=Outcome.COMPLETE))[:2] == (1, 2)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.RETRY, Outcome.RELEASE, Outcome.CANCEL])
+def test_what_settles_the_long_way_is_cut_into_scripts_of_a_quarter(counted, outcome):
+    counted.driver.run(counted.enqueue(BATCH))
+    jobs = counted.driver.run(counted.claim()).jobs
+
+    assert counted.cost(counted.settle(jobs, outcome=outcome))[:2] == (1, 4)
+
+
+@pytest.mark.parametrize("queues", [("q",), ("q", "r")])
+def test_the_long_way_of_a_claim_gives_no_more_than_a_hundred_at_once(counted, queues):
+    for queue in queues:
+        jobs = tuple(
+            NewJob(id=f"{queue}{n}", queue=queue, task="t", payload=b"{}", fields={"n": n})
+            for n in range(150)
+        )
+        counted.driver.run(counted.driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
+    claim = Claim(queues=queues, limit=149, lease=60_000_000, worker="w", nonce=1)
+    plan = counted.driver.claiming.claim(claim)
+
+    assert counted.cost(plan)[:2] == (2, 2)
+    again = counted.driver.claiming.claim(
+        Claim(queues=queues, limit=1, lease=1, worker="w", nonce=2)
+    )
+    assert (len(counted.driver.run(again).jobs) == 1) is (len(queues) > 1)

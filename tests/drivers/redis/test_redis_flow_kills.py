@@ -1,13 +1,14 @@
-"""Fan-outs and joins while the server is killed: nothing hangs, and each join fires once."""
+"""Flows while processes and the server are killed: nothing hangs, and each join fires once."""
 
 import threading
 import time
 from itertools import count
 
 import pytest
+from private_redis import Server
 from redis_load import SECOND, UNSURE, claim, do, eventually, job, settle
 
-from oxmill import App
+from chaos.flow_kills import KilledProcesses, KilledServers, zygote
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.model.flow import FlowStatus, FlowStep, ListFlows, NewFlow
 from oxmill.model.info import Sweep
@@ -15,10 +16,29 @@ from oxmill.model.job import Enqueue
 from oxmill.model.query import Filter, Find
 from oxmill.model.settlement import Ruling
 from oxmill.model.state import State
-from store_kills import flows_outlive_their_server
+
+__all__ = ["zygote"]
 
 CHILDREN = 4
 KILLS = 3
+
+
+@pytest.fixture
+def store(redis_server, tmp_path):
+    return {"url": f"{redis_server.url}?namespace={tmp_path.name}", "mode": "process"}
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory):
+    # What is written outlives the server's process without any waits for the disk.
+    path = tmp_path_factory.mktemp("redis")
+    server = Server(path, "--appendonly", "yes", "--appendfsync", "everysec").start()
+    yield server, {"url": server.url, "mode": "process"}
+    server.stop()
+
+
+class TestKilled(KilledProcesses, KilledServers):
+    pass
 
 
 class Fans:
@@ -88,12 +108,6 @@ class Fans:
         answer = eventually(lambda: settle(self.driver, lease, flow=step))
         if answer.ruling is Ruling.WON and lease.resume is not None:
             self.resumed.setdefault(lease.id, set()).add(lease.token)
-
-
-def test_flows_outlive_a_server_that_is_killed_at_each_of_their_steps(own, monkeypatch):
-    server = own("--appendonly", "yes", "--appendfsync", "always")
-    with App(server.url) as app:
-        flows_outlive_their_server(app, server, monkeypatch)
 
 
 @pytest.mark.slow

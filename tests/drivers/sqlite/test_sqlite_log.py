@@ -2,6 +2,8 @@
 
 import logging
 import sqlite3
+import subprocess
+import sys
 from itertools import count
 
 import pytest
@@ -92,9 +94,46 @@ def test_a_long_reader_is_named_and_the_log_shrinks_after_it(small, caplog):
 
     assert pinned > 2_000 * KIB
     assert log_size(small) < 600 * KIB
-    warnings = [record.getMessage() for record in caplog.records]
-    assert 1 <= len(warnings) <= 3
-    assert "end long reads" in warnings[0]
+    (warning,) = caplog.records
+    assert "end long reads" in warning.getMessage()
+    assert warning.database == str(small.path)
+    assert warning.log_mib >= 1
+
+
+def test_a_long_reader_is_told_of_again_once_the_log_was_short(small, caplog):
+    fill(small, 64, numbers := count())
+    with caplog.at_level(logging.WARNING, "oxmill.sqlite"):
+        for _ in range(2):
+            reader = sqlite3.connect(small.path, isolation_level=None)
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM jobs").fetchone()
+            fill(small, 2_000, numbers)
+            reader.close()
+            fill(small, 512, numbers)
+
+    assert len(caplog.records) == 2
+
+
+def test_the_process_that_reads_for_long_is_named(small, caplog):
+    fill(small, 64, numbers := count())
+    reading = f"""
+import sqlite3, sys
+reader = sqlite3.connect({str(small.path)!r}, isolation_level=None)
+reader.execute("BEGIN")
+reader.execute("SELECT count(*) FROM jobs").fetchone()
+print("reading", flush=True)
+sys.stdin.read()
+"""
+    with (
+        subprocess.Popen([sys.executable, "-c", reading], stdin=-1, stdout=-1) as other,
+        caplog.at_level(logging.WARNING, "oxmill.sqlite"),
+    ):
+        other.stdout.readline()
+        fill(small, 2_000, numbers)
+        other.stdin.close()
+
+    (warning,) = caplog.records
+    assert [name for name in warning.readers if f"({other.pid})" in name]
 
 
 def test_our_own_reads_do_not_hold_the_log(small):
@@ -167,6 +206,31 @@ def test_newer_versions_cut_the_log_after_a_long_reader(newer):
 
     assert pinned > LONGEST_LOG
     assert log_size(newer) <= LONGEST_LOG
+
+
+def test_newer_versions_tell_of_a_long_reader_too(newer, caplog, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_HELD_BYTES", 512 * KIB)
+    monkeypatch.setattr(checkpoint, "_HELD_SECONDS", 0)
+    numbers = count()
+    newer.enqueue("a")
+    reader = sqlite3.connect(newer.path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM jobs").fetchone()
+
+    with caplog.at_level(logging.WARNING, "oxmill.sqlite"):
+        fill(newer, 2_000, numbers)
+    reader.close()
+
+    (warning,) = caplog.records
+    assert "end long reads" in warning.getMessage()
+
+
+def test_newer_versions_do_not_tell_of_a_large_transaction(newer, caplog, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_HELD_BYTES", 512 * KIB)
+    with caplog.at_level(logging.WARNING, "oxmill.sqlite"):
+        fill(newer, 2_000, count())
+
+    assert not caplog.records
 
 
 def test_closing_leaves_one_whole_file(store):

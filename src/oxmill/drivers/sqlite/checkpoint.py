@@ -17,6 +17,7 @@ import time
 from typing import Final
 
 from oxmill.drivers.sqlite.connection import BUSY_SECONDS, LONGEST_LOG, Place
+from oxmill.drivers.sqlite.snapshots import readers
 
 _log = logging.getLogger("oxmill.sqlite")
 
@@ -24,6 +25,10 @@ LOG_BYTES: Final = 4 * 1024 * 1024
 """A log longer than this is worked into the database."""
 _TOO_LONG: Final = LONGEST_LOG // LOG_BYTES
 """A log file so many times longer is cut, and if it cannot be, people are told."""
+_HELD_BYTES: Final = 4 * LONGEST_LOG
+_HELD_SECONDS: Final = 10.0
+"""Where SQLite shortens the log by itself, one that is longer than this for so long is held by a reader:
+a large transaction makes it grow, too, but not for long."""
 _PATIENCE_MS: Final = 50
 """How long a checkpoint may wait for readers while writers wait for it."""
 _PAUSE: Final = 1.0
@@ -45,15 +50,15 @@ class Checkpointer:
         self._handle: int | None = None
         self._mark = 0
         self._not_before = 0.0
-        self._warned_at = 0
+        self._long_since: float | None = None
+        self._warned = False
 
     def watch(self, connection: sqlite3.Connection) -> None:
         """Look after the log of this connection, until `forget`."""
-        if not self.place.tends_log:
-            return
-        (page,) = connection.execute("PRAGMA page_size").fetchone()
-        frame = _FRAME_HEADER + page
-        self._mark = _HEADER + self._log_bytes // frame * frame + _FRAME_SALT
+        if self.place.tends_log:
+            (page,) = connection.execute("PRAGMA page_size").fetchone()
+            frame = _FRAME_HEADER + page
+            self._mark = _HEADER + self._log_bytes // frame * frame + _FRAME_SALT
         try:
             # No lock is ever held on this file, so closing it again takes none away.
             self._handle = os.open(self.place.log, os.O_RDONLY)
@@ -67,8 +72,12 @@ class Checkpointer:
             os.close(handle)
 
     def due(self) -> bool:
-        """Whether the log is too long. Costs two small reads, whoever wrote to it."""
+        """Whether the log is too long. Costs two small reads, whoever wrote to it. Never where SQLite
+        sees to it by itself; there people are only told if it cannot."""
         if self._handle is None:
+            return False
+        if not self._mark:
+            self._look_on()
             return False
         newest = os.pread(self._handle, _SALT_BYTES, self._mark)
         return (
@@ -92,19 +101,35 @@ class Checkpointer:
             connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}").fetchall()
         if busy:
             self._not_before = time.monotonic() + _PAUSE
+            if self._size() >= _TOO_LONG * self._log_bytes:
+                self._warn()
+        else:
+            self._warned = False
+
+    def _look_on(self) -> None:
+        if self._size() < _HELD_BYTES:
+            self._long_since, self._warned = None, False
+        elif self._long_since is None:
+            self._long_since = time.monotonic()
+        elif time.monotonic() - self._long_since >= _HELD_SECONDS:
             self._warn()
 
     def _size(self) -> int:
         return 0 if self._handle is None else os.fstat(self._handle).st_size
 
     def _warn(self) -> None:
-        size = self._size()
-        if size < max(_TOO_LONG * self._log_bytes, 2 * self._warned_at):
+        """Once, until the log is short again: it is said in the log of every process that writes."""
+        if self._warned:
             return
-        self._warned_at = size
+        self._warned = True
+        size = self._size() / 2**20
+        fields: dict[str, object] = {"database": str(self.place.path), "log_mib": round(size, 1)}
+        if names := readers(self.place.index):
+            fields["readers"] = names
         _log.warning(
             "%s has grown to %.0f MiB because a reader keeps an old snapshot open; end long reads "
             "of the database (a sqlite3 shell, an export, a backup) and it shrinks by itself",
             self.place.log,
-            size / 2**20,
+            size,
+            extra=fields,
         )

@@ -49,6 +49,11 @@ class Place:
         """The write-ahead log beside the file."""
         return self.path.with_name(self.path.name + "-wal")
 
+    @property
+    def index(self) -> Path:
+        """The memory that all who use the log share."""
+        return self.path.with_name(self.path.name + "-shm")
+
 
 def refuse_old(version: tuple[int, int, int]) -> None:
     """Refuse a SQLite that lacks what the schema needs."""

@@ -160,7 +160,7 @@ def _space(place: Place) -> Iterator[Finding]:
 
 
 def _who_reads(place: Place) -> list[str]:
-    names = readers(place.path.with_name(f"{place.path.name}-shm"))
+    names = readers(place.index)
     return [", ".join(names)] if names else []
 
 

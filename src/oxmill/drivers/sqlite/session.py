@@ -209,21 +209,20 @@ class Session:
 
     def _store_one(self, job: NewJob) -> tuple[Enqueued, ...] | None:
         """The same for one job, by a shorter way: every blocking enqueue comes through here."""
-        seq = self._draw(1)
+        cursor, counts, seq = self._cursor, self._counts, self._draw(1)
         row, state = arrival(job, seq, self._clock())
-        if self._cursor.execute(_INSERT, row).rowcount < 1:
-            self._cursor.execute(_UNDO, (seq, seq))
+        if cursor.execute(_INSERT, row).rowcount < 1:
+            cursor.execute(_UNDO, (seq, seq))
             return None
         if row[-2] is not None:
             self._run("add_fields", labels_of((row,)))
         if job.group is not None and state is _WAITING:
             self._run("join_lanes", newcomers([(job.group, job.queue, job.priority, seq)]))
-        queue, name = job.queue, row[STATE_OF_ROW]
-        there = self._counts.get((queue, name))
-        if there is None:
-            self._counts[queue, name] = [queue, name, 1, 0]
+        key = queue, name = job.queue, row[STATE_OF_ROW]
+        if key in counts:
+            counts[key][2] += 1
         else:
-            there[2] += 1
+            counts[key] = [queue, name, 1, 0]
         return (Enqueued(id=job.id, verdict=_CREATED, state=state),)
 
     def _add(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:

@@ -25,6 +25,7 @@ _PATIENCE: Final = ((0.005, 0.000_5), (0.02, 0.000_2))
 _SHORTEST: Final = 0.000_05
 _AT_ONCE: Final = 0 if fcntl is None else fcntl.LOCK_EX | fcntl.LOCK_NB
 _LET_GO: Final = 0 if fcntl is None else fcntl.LOCK_UN
+_flock: Final = None if fcntl is None else fcntl.flock
 
 
 class Turnstile:
@@ -38,7 +39,7 @@ class Turnstile:
 
     def enter(self, seconds: float) -> None:
         """Wait for one's turn, at most this long. Who is through may enter again."""
-        if fcntl is None:
+        if _flock is None:
             return
         if self._entered:
             self._entered += 1
@@ -47,7 +48,7 @@ class Turnstile:
         if handle is None:
             handle = self._opened()
         try:
-            fcntl.flock(handle, _AT_ONCE)
+            _flock(handle, _AT_ONCE)
         except BlockingIOError:
             self._wait(handle, seconds)
         self._entered = 1
@@ -55,10 +56,10 @@ class Turnstile:
     def _wait(self, handle: int, seconds: float) -> None:
         start = time.monotonic()
         waited = 0.0
-        while fcntl is not None:
+        while _flock is not None:
             time.sleep(next((nap for limit, nap in _PATIENCE if waited < limit), _SHORTEST))
             try:
-                fcntl.flock(handle, _AT_ONCE)
+                _flock(handle, _AT_ONCE)
                 return
             except BlockingIOError:
                 waited = time.monotonic() - start
@@ -71,8 +72,8 @@ class Turnstile:
     def leave(self) -> None:
         """Let the next one through, once one has left as often as one has entered."""
         self._entered = left = self._entered - 1
-        if left < 1 and fcntl is not None and self._handle is not None:
-            fcntl.flock(self._handle, _LET_GO)
+        if left < 1 and _flock is not None and self._handle is not None:
+            _flock(self._handle, _LET_GO)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -296,6 +296,22 @@ async def test_settlements_of_a_batch_are_judged_each_for_itself(world: World) -
     ]
 
 
+async def test_a_forged_token_loses_and_leaves_the_rest_of_its_batch_alone(world: World) -> None:
+    a, b = await leased(world, "a"), await leased(world, "b")
+    forged = (Token(a.token.attempt, -a.token.nonce), Token(-1, a.token.nonce))
+    items = (
+        *(Settlement(id="a", token=t, outcome=Outcome.COMPLETE, result=b"1") for t in forged),
+        Settlement(id="b", token=b.token, outcome=Outcome.COMPLETE, result=b"2"),
+    )
+
+    answers = await world.do(Settle(items=items))
+
+    job = await world.job("b")
+    assert job is not None
+    assert [answer.ruling for answer in answers] == [Ruling.LOST, Ruling.LOST, Ruling.WON]
+    assert (job.state, job.result) == (State.SUCCEEDED, b"2")
+
+
 async def test_an_empty_batch_of_settlements_is_answered_empty(world: World) -> None:
     assert await world.do(Settle(items=())) == ()
 

@@ -11,14 +11,15 @@ local queues = {unpack(ARGV, 8)}
 local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])
 tidy(queues, bound)
 local open, gated = open_of(queues)
-local most = gated and math.min(limit, math.max(bound, 1)) or limit
+-- So that no script is long, this way gives fewer at once; who wants more asks again.
+local most = math.min(limit, math.max(bound, 1))
 local sources, claim = {}, {aside = bound, cut = false, scoped = gates.scoped()}
 local chosen
 if gated then
   for i, queue in ipairs(open) do sources[i] = turns.source(queue, most, bound, claim) end
   chosen = turns.choose(sources, most, claim)
 else
-  chosen = first_of(keys_for(line_of, open), limit, nil, function(job) return not too_late(job) end)
+  chosen = first_of(keys_for(line_of, open), most, nil, function(job) return not too_late(job) end)
 end
 local leased = grant(chosen)
 for _, source in ipairs(sources) do turns.finish(source) end

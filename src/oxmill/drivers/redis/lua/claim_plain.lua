@@ -11,12 +11,15 @@ if short.queue and not short.gated then
     local queue, leased = short.queue, short.leased
     local line, leases = ROOT .. ':line:' .. queue, ROOT .. ':leases:' .. queue
     local members, seqs = redis.call('ZRANGE', line, 0, limit - 1), {}
-    for i, member in ipairs(members) do seqs[i] = string.sub(member, -6) end
+    for i = 1, #members do
+      local member = members[i]
+      seqs[i] = #member == 6 and member or string.sub(member, -6)
+    end
     local answer, until_when = {now, 0}, string.format('%d', now + lease)
     if #seqs > 0 then
-      local records, ends = {}, {}
-      for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
-        local record, told
+      local records, ends, blobs = {}, {}, redis.call('HMGET', JOBS, unpack(seqs))
+      for i = 1, #seqs do
+        local blob, record, told = blobs[i], nil, nil
         if blob then record, told = leased(blob) end
         if not record then return nil end
         answer[i + 2] = told

@@ -11,7 +11,7 @@
 -- and the error if there are any, and what it does to its flow as in steps.lua.
 -- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
 -- because of it; queue, or {queue, queue in which a job was freed…}: the last one names those that flows
--- have filled.
+-- have filled. Or, if all are the same: minus their number, ruling, queue, the queue or queues of the last one.
 make_way()
 
 -- A function of its own: Lua allows for 200 names in one.
@@ -19,7 +19,7 @@ local function read_items()
   local items, ids, way = {}, {}, string.byte(ARGV[3])
   local at = way == 115 and cut.read_forms() or 4
   while (way == 112 or way == 115) and at <= #ARGV do
-    local attempt, nonce, letter = string.match(ARGV[at + 1], '^(%d+) (%x+) (%l?)$')
+    local attempt, nonce, letter = string.match(ARGV[at + 1], '^(%S+) (%S+) (%l?)$')
     local terms = {tonumber(attempt), nonce, 'complete', 0, ''}
     local item = {ARGV[at], terms, letter == 'n' and 'null'}
     items[#items + 1], ids[#ids + 1], at = item, ARGV[at], at + 2
