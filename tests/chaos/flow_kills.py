@@ -28,7 +28,11 @@ class KilledProcesses:
 class KilledServers:
     """Inherited by a class beside a fixture `mortal`: a server, and the store on it."""
 
+    whens = ("amid", "after")
+    """Before a step is much the same as after the one before it. On SQL stores so is amid: a transaction
+    that was open leaves nothing behind."""
+
     @each_scene
     def test_flows_outlive_a_server_that_dies_at_each_of_their_steps(self, mortal, tmp_path, scene):
         server, store = mortal
-        felled(server, store, scene, tmp_path)
+        felled(server, store, scene, tmp_path, self.whens)

@@ -22,4 +22,4 @@ def mortal(tmp_path_factory):
 
 
 class TestKilled(KilledProcesses, KilledServers):
-    pass
+    whens = ("after",)

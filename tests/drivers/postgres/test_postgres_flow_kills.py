@@ -22,4 +22,4 @@ def mortal():
 
 
 class TestKilled(KilledProcesses, KilledServers):
-    pass
+    whens = ("after",)
