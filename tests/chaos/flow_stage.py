@@ -90,9 +90,8 @@ def felled(server, store, kind, folder, whens):
     """The server dies at each step of this scene, and comes back."""
     with closing(struck(open_store(store), server.restart)) as driver:
         scenes = {}
-        for aim in kind.aims:
-            if aim.when not in whens:
-                continue
+        aims = [aim for aim in kind.aims if aim.when in whens]
+        for aim in aims or [aim for aim in kind.aims if aim.when != "before"]:
             scene = scenes[aim] = kind(driver, _name(kind, aim), str(folder))
             with scene.app._client.lend(driver):
                 scene.begin()
