@@ -1,5 +1,6 @@
 """The doorbell by NOTIFY: how often it speaks, and that it finds out when nobody answers."""
 
+import select
 import threading
 import time
 
@@ -108,7 +109,7 @@ def test_what_comes_with_a_sign_of_life_rings_too(ringer, postgres_server, monke
         if command == "SELECT 1":
             monkeypatch.setattr(module, "_QUIET", 3 * SOON)
             postgres_server.ask(f"SELECT pg_notify('{ringer.channel}', '{hashed(topic)}')")
-            time.sleep(0.1)  # it has arrived
+            assert select.select([self.connection.pgconn.socket], [], [], SOON)[0], "it arrives"
         say(self, command)
 
     monkeypatch.setattr(Link, "say", saying)

@@ -15,6 +15,8 @@ the flow, then behind it, their description, their payload."""
 StepForms = dict[tuple[Any, ...], Form]
 
 _MOST_FIELDS: Final = 50
+_REMEMBERED: Final = 1_024
+"""Bytes of a payload up to which a form is kept for the next call: steps carry their way, which is short."""
 _BLANK: Final = (0, "", 0, -1, "", 0, 0, 0, 0, "", "", 0, 0, 0, 0, "", 0, 0, 0, "", 0)
 """The places of a standing from the expiry to the request to stop, of a job that only waits."""
 _WITH_FLOW, _WITH_READS = 30, 33
@@ -67,7 +69,7 @@ def _plain(new: NewJob) -> bool:
 
 
 def _form_of(new: NewJob, known: StepForms) -> Form:
-    if new.tags or new.headers:
+    if new.tags or new.headers or len(new.payload) > _REMEMBERED:
         return _form(new)
     kind = (
         *(new.queue, new.task, new.priority, new.keep, new.timeout, new.max_attempts),
