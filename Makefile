@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: help demo test check servers format docs bench bench-peers bench-docs clean
+.PHONY: help demo test check check-pyright check-mypy check-shape check-layers check-style servers format docs bench bench-peers bench-docs clean
 
 help: ## Show this list.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,15 +19,27 @@ demo: $(READY) ## Run a worker, a scheduler and sample jobs on a SQLite file; en
 	@$(BIN)/python examples/demo/demo.py
 
 test: check servers ## Run all checks and all tests; what CI runs.
-	$(BIN)/pytest -q -n $(JOBS)
+	$(BIN)/pytest -q -n $(JOBS) --ignore=tests/test_shape.py # which `check` has run
 
+# The two that take longest begin, beside each other.
 check: $(READY) ## Lint, format, types, layers and shape; no behaviour.
+	@$(MAKE) --no-print-directory -j 2 check-pyright check-mypy check-shape check-layers check-style
+
+check-pyright:
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+check-mypy:
+	$(BIN)/mypy
+
+check-shape:
+	$(BIN)/pytest -q tests/test_shape.py
+
+check-layers:
+	$(BIN)/lint-imports
+
+check-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/test_shape.py
 
 servers: ## Install the servers that tests start for themselves, where that can be done.
 	@PATH="$$PATH:/usr/sbin:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | paste -sd:)"; missing=; \

@@ -20,6 +20,7 @@ from oxmill.store.plan import together
 SLOTS = 200
 CALLERS = 100
 HELD = 100_000
+ROUND = 2_000
 GROUPS = 1_000
 STEPS = 3
 LIVE = (State.WAITING, State.SCHEDULED, State.RUNNING, State.HELD)
@@ -142,6 +143,7 @@ def enqueue_bulk(place: Place, jobs: int) -> Measured:
 def _fill(place: Place, jobs: int, task: str, text: str = TEXT) -> None:
     ours = Ours(place)
     chosen = getattr(ours, task)
+    ours.left()  # makes the tables even where no job is asked for
     ours.app.load(chosen.bind(text) for _ in range(jobs))
     ours.app.close()
 
@@ -212,22 +214,27 @@ def drain(place: Place, jobs: int) -> Measured:
     return {"rate": jobs / took, "cpu_us": cpu / jobs * 1e6}
 
 
-def claim_settle(place: Place, jobs: int, held: int = 0) -> Measured:
-    """Turns of 100 through the driver alone, on whatever backlog is there, others running."""
+def claim_settle(place: Place, jobs: int, held: int = 0, every: int = 0) -> Measured:
+    """Turns of 100 through the driver alone, on whatever backlog is there, others running. With `every`, what
+    so many jobs took from the backlog is put back off the clock: it stays, however long this runs."""
     ours = Ours(place)
     while held > 0:
         held -= len(turn(ours, (), min(1_000, held), "holder"))
     settlements: tuple[Settlement, ...] = ()
-    done, before = 0, ours.left()
-    start = time.perf_counter()
+    took, done, back, before = 0.0, 0, 0, ours.left()
     while done < jobs:
-        settlements = turn(ours, settlements, 100, "bench")
-        done += len(settlements)
-    rate = done / (time.perf_counter() - start)
+        goal, start = min(jobs, done + (every or jobs)), time.perf_counter()
+        while done < goal:
+            settlements = turn(ours, settlements, 100, "bench")
+            done += len(settlements)
+        took += time.perf_counter() - start
+        if every:
+            ours.app.load(ours.noop.bind(TEXT) for _ in range(done - back))
+            back = done
     # All but the last batch have been settled.
-    check_stored(ours.left(), before - done + len(settlements))
+    check_stored(ours.left(), before - done + back + len(settlements))
     ours.app.close()
-    return {"rate": rate}
+    return {"rate": done / took}
 
 
 def turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tuple[Any, ...]:
@@ -282,7 +289,8 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
             "enqueue_bulk": enqueue_bulk,
             "drain": drain,
             "claim_settle": claim_settle,
-            "claim_settle_held": lambda place, jobs: claim_settle(place, jobs, HELD),
+            "claim_settle_level": lambda place, jobs: claim_settle(place, jobs, 0, ROUND),
+            "claim_settle_held": lambda place, jobs: claim_settle(place, jobs, HELD, ROUND),
             "work": work,
             "watch": lambda place, _: watch(Ours(place).left),
             "latency": latency,

@@ -1,5 +1,6 @@
 """What all tests share: a clean environment and one Hypothesis profile."""
 
+import gc
 import os
 import signal
 
@@ -18,6 +19,18 @@ settings.load_profile("oxmill")
 # that they start to be interrupted.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Tens of thousands of tests stay until the end: no collector of garbage goes through them, neither
+    while they are found nor for each test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -62,8 +62,8 @@ def prepare_join(driver, name, children):
     flow = NewFlow(id=name, name="join")
     do(driver, Enqueue(jobs=(job(f"{name}.p", flow=name),), flow=flow))
     (parent,) = do(driver, claim(1)).jobs
-    for first in range(0, children, 500):
-        ids = [f"{name}.{number}" for number in range(first, min(children, first + 500))]
+    for first in range(0, children, 50):
+        ids = [f"{name}.{number}" for number in range(first, min(children, first + 50))]
         jobs = tuple(job(each, flow=name, parent=parent.id) for each in ids)
         do(driver, Enqueue(jobs=jobs, flow=flow, stage=name))
     ended = Settlement(

@@ -3,15 +3,15 @@
 from benchmarks.ours import HELD
 from benchmarks.workload import Entry, Ratio, Workload
 
-JOBS = 8_000
+JOBS = 40_000
 
 WORKLOAD = Workload(
     id="W6",
     title="claim+settle at a large backlog",
     jobs=JOBS,
     entries={
-        "at 10,000": Entry("ours", "claim_settle", fill="fill", backlog=10_000),
-        "at 1,000,000": Entry("ours", "claim_settle", fill="fill", backlog=1_000_000),
+        "at 10,000": Entry("ours", "claim_settle_level", fill="fill", backlog=10_000),
+        "at 1,000,000": Entry("ours", "claim_settle_level", fill="fill", backlog=1_000_000),
         "100,000 running": Entry("ours", "claim_settle_held", fill="fill", backlog=HELD + 10_000),
     },
     ratios=(

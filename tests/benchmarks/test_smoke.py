@@ -27,12 +27,14 @@ FEW = {"latency": 3}
 """What waits between two jobs gets fewer of them."""
 
 
-def entries(who):
-    """What the workloads ask of a contestant, each thing once, on a small backlog."""
+def entries(who, store):
+    """What the workloads ask of a contestant, each thing once, on a small backlog. Backlogs are made in one
+    way for all stores: the unusual ones are tried on the quickest."""
     asked = {}
     for workload in load():
         for entry in workload.entries.values():
-            if entry.who == who and not entry.does.endswith(("idle", "_held", "_aged")):
+            usual = store == "sqlite" or entry.fill in {None, "fill"}
+            if entry.who == who and usual and not entry.does.endswith(("idle", "_held", "_aged")):
                 asked[entry.does, entry.fill, entry.workers] = entry
     return asked
 
@@ -42,7 +44,7 @@ def test_a_contestant_does_everything_once(who, store, monkeypatch):
     monkeypatch.setattr(os, "sync", lambda: None)  # it waits for all that other tests write
     if store in NEEDS and not shutil.which(NEEDS[store]):
         pytest.skip(f"there is no {NEEDS[store]} on the path")
-    asked = entries(who)
+    asked = entries(who, store)
     assert asked
     for (does, fill, workers), entry in asked.items():
         small = Entry(who, does, fill=fill, workers=workers, backlog=entry.backlog and 2 * JOBS)

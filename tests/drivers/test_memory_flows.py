@@ -24,11 +24,14 @@ BUGS = (
     "a result is gone once it was told",
     "an edge that closes counts twice",
     "every end is a success",
+    "a redriven job does not wait",
+    "failed children stay failed",
+    "the winners repeat is refused",
 )
 
 
 @pytest.mark.parametrize("bound", [500, 1])
-@settings(max_examples=200, phases=[Phase.generate], **USUAL)
+@settings(max_examples=100, phases=[Phase.generate], **USUAL)
 @given(story=stories())
 def test_every_flow_ends_as_its_joins_say(story, bound):
     clock = VirtualClock()

@@ -27,10 +27,9 @@ class Bounds(Value, frozen=True):
     """Messages and tracebacks; longer ones are cut, never refused."""
     batch_jobs: int = 10_000
     """Jobs in one enqueue, settlements in one settle, ids in one look-up."""
-    heavy_jobs: int = 1_000
-    """Jobs that cost most, those of flows and those with fields, which the client puts into one
-    batch of its own accord: more children than this are staged, larger graphs too. Whoever asks for
-    a larger batch by himself gets it, up to `batch_jobs`."""
+    heavy_jobs: int = 10_000
+    """Of these the ones that cost most: jobs of flows, and those with fields, a group or a unique key.
+    More children than this are staged, larger graphs too, which keeps them atomic."""
     edges: int = 10_000
     """Jobs that one job of a flow may be after."""
     claim_jobs: int = 1_000

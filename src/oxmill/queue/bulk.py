@@ -14,6 +14,7 @@ from oxmill.queue.client import Client
 from oxmill.queue.enqueueing import enqueue_jobs
 from oxmill.queue.handle import Job
 from oxmill.queue.talk import Talk
+from oxmill.store.admission import heavy
 from oxmill.store.driver import Driver
 
 R = TypeVar("R")
@@ -93,8 +94,8 @@ def _checked(call: Call[R]) -> Call[R]:
 
 
 def weight(job: NewJob, bounds: Bounds) -> int:
-    """The bytes that a job counts for in a batch; where fields are costly, they count too."""
-    if job.fields and bounds.heavy_jobs < min(BATCH_JOBS, bounds.batch_jobs):
+    """The bytes that a job counts for in a batch; where heavy ones are costly, it is more."""
+    if bounds.heavy_jobs < min(BATCH_JOBS, bounds.batch_jobs) and heavy(job):
         return max(len(job.payload), BATCH_BYTES // bounds.heavy_jobs)
     return len(job.payload)
 

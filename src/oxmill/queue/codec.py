@@ -7,7 +7,7 @@ that the run will use. What a worker could not read is refused at the enqueue, w
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from inspect import Parameter
 from types import UnionType
@@ -189,19 +189,19 @@ class Codec:
     def unpack_some(self, fields: Mapping[str, bytes]) -> dict[str, Any]:
         """The arguments to call the function with, where some are not known: their defaults count,
         and `None` for those without. Fields that it does not take are left out."""
-        known = [head + fields[name] for name, head in self._heads if name in fields]
-        data = b"{%b}" % b",".join(known)
-        try:
-            values = self._read_some(data)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise BadArguments(f"{self._task}: stored fields do not fit: {spell(error)}") from error
         named: dict[str, Any] = {}
-        for name, needed in self._needs:
-            value = getattr(values, name)
-            if value is not UNSET:
-                named[name] = value
-            elif needed:
-                named[name] = None
+        for name, needed, read in self._parts:
+            value = fields.get(name)
+            if value is None:
+                if needed:
+                    named[name] = None
+                continue
+            try:
+                named[name] = read(value)
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise BadArguments(
+                    f"{self._task}: stored fields do not fit: {spell(error, within=name)}"
+                ) from error
         return named
 
     @cached_property
@@ -210,14 +210,16 @@ class Codec:
         return tuple(parameter.name for parameter in self._parameters)
 
     @cached_property
-    def _heads(self) -> tuple[tuple[str, bytes], ...]:
-        """The names of the parameters, each with how its field begins in JSON."""
-        return tuple((name, ENCODE(name) + b":") for name in self.names)
-
-    @cached_property
-    def _needs(self) -> tuple[tuple[str, bool], ...]:
-        """The names of the parameters, each with whether it has no default."""
-        return tuple((each.name, each.default is Parameter.empty) for each in self._parameters)
+    def _parts(self) -> tuple[tuple[str, bool, Callable[[bytes], Any]], ...]:
+        """The names of the parameters, each with whether it has no default, and what reads it alone."""
+        return tuple(
+            (
+                each.name,
+                each.default is Parameter.empty,
+                msgspec.json.Decoder(kind, dec_hook=from_plain).decode,
+            )
+            for each, kind in self._kinds()
+        )
 
     @cached_property
     def _read(self) -> Callable[[bytes], msgspec.Struct]:
@@ -228,11 +230,9 @@ class Codec:
         return self._reader(all_needed=False)
 
     def _reader(self, *, all_needed: bool) -> Callable[[bytes], msgspec.Struct]:
-        hints = self._hints()
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
-        for parameter in self._parameters:
-            kind = _field_type(parameter, hints.get(parameter.name, Any))
-            field = (parameter.name, self._readable(kind, f"parameter {parameter.name!r}"))
+        for parameter, kind in self._kinds():
+            field = (parameter.name, kind)
             needed = parameter.default is Parameter.empty and parameter.kind not in (
                 Parameter.VAR_POSITIONAL,
                 Parameter.VAR_KEYWORD,
@@ -242,6 +242,13 @@ class Codec:
             "Arguments", fields, kw_only=True, forbid_unknown_fields=not self._lenient
         )
         return msgspec.json.Decoder(struct, dec_hook=from_plain).decode
+
+    def _kinds(self) -> Iterator[tuple[Parameter, Any]]:
+        """The parameters, each with its type in a form that msgspec can read."""
+        hints = self._hints()
+        for each in self._parameters:
+            kind = _field_type(each, hints.get(each.name, Any))
+            yield each, self._readable(kind, f"parameter {each.name!r}")
 
     def _hints(self) -> Mapping[str, Any]:
         try:
@@ -292,10 +299,14 @@ class Codec:
         return msgspec.json.Decoder(self._readable(kind, "the result"), dec_hook=from_plain).decode
 
 
-def spell(error: Exception) -> str:
-    """A validation error with its path first: `$.items[3].qty: expected ...`."""
+def spell(error: Exception, within: str = "") -> str:
+    """A validation error with its path first: `$.items[3].qty: expected ...`. `within` is the field
+    that was read, if it was read alone."""
     text, _, path = str(error).partition(" - at `")
-    return f"{path.rstrip('`')}: {text[:1].lower()}{text[1:]}" if path else text
+    path = path.rstrip("`")
+    if within:
+        path = f"$.{within}{path[1:]}"
+    return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
 
 
 def _field_type(parameter: Parameter, annotation: Any) -> Any:

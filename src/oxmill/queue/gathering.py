@@ -16,6 +16,7 @@ from oxmill.model.bounds import Bounds
 from oxmill.model.job import NewJob, Verdict
 from oxmill.queue.enqueueing import Receipt, receipt, store_jobs
 from oxmill.queue.talk import ahold
+from oxmill.store.admission import heavy
 from oxmill.store.driver import Driver
 
 MOST: Final = 1_000
@@ -98,11 +99,13 @@ class Gathering:
 
 
 def _size_of_group(waiting: list[Ticket], bounds: Bounds) -> int:
-    """How many of the first are sent together; where fields are costly, fewer that have some."""
-    most, heavy = min(MOST, bounds.batch_jobs), 0
+    """How many of the first are sent together; where heavy ones are costly, fewer of these."""
+    most, count = min(MOST, bounds.batch_jobs), 0
+    if len(waiting) <= bounds.heavy_jobs:
+        return most
     for place, ticket in enumerate(waiting[:most]):
-        heavy += bool(ticket.job.fields)
-        if heavy > bounds.heavy_jobs:
+        count += heavy(ticket.job)
+        if count > bounds.heavy_jobs:
             return place
     return most
 

@@ -44,6 +44,7 @@ Leg = tuple[Stop, int, bytes]
 """The next stop, the number of the hand-over, and the way as the job there carries it."""
 
 _READ: Final = msgspec.json.Decoder(Itinerary).decode
+_TEXT: Final = frozenset({str})
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -120,19 +121,16 @@ class Step(BaseTask[[], Any]):
             raise BadArguments(
                 f"{stop.step} is a task, not a step: it cannot be part of a pipeline"
             )
-        headers = job.headers
-        if PARENT in headers:
-            headers = {name: text for name, text in headers.items() if name != PARENT}
+        headers, flow = job.headers, job.flow or ""
+        if headers:
+            carried = {name: text for name, text in headers.items() if name != PARENT}
+            headers = {**carried, **step.options.headers}
+        else:
+            headers = step.options.headers
         priority = job.priority
         if stop.shift:
             priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, priority + stop.shift))
-        new = step.step_job(
-            f"{job.flow}.{number}",
-            job.flow or "",
-            payload,
-            priority=priority,
-            headers={**headers, **step.options.headers} if headers else step.options.headers,
-        )
+        new = step.step_job(f"{flow}.{number}", flow, payload, priority=priority, headers=headers)
         return self.client.admit(new)
 
 
@@ -141,7 +139,7 @@ def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
     if value is None:
         return {}
     try:
-        if type(value) is dict and all(type(name) is str for name in value):
+        if type(value) is dict and _TEXT.issuperset(map(type, value)):
             return {name: ENCODE(part) for name, part in value.items()}
         return {name: bytes(raw) for name, raw in _FIELDS(ENCODE(value)).items()}
     except (TypeError, ValueError, msgspec.MsgspecError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
@@ -52,18 +52,40 @@ def check_name(kind: str, name: str, limit: int) -> None:
 
 
 def check_new_jobs(
-    jobs: Iterable[NewJob], bounds: Bounds, able: Capability, *, in_flow: bool = False
+    jobs: Sequence[NewJob], bounds: Bounds, able: Capability, *, in_flow: bool = False
 ) -> None:
-    """Refuse a batch that cannot be stored faithfully. `in_flow` if it comes with its flow, which the
-    caller knows this store to support."""
-    count = 0
+    """Refuse a batch that cannot be stored faithfully, or not without holding up everybody else.
+    `in_flow` if it comes with its flow, which the caller knows this store to support."""
     for job in jobs:
-        count += 1
         check_new_job(job, bounds, able, in_flow)
+    count = len(jobs)
     if count > bounds.batch_jobs:
         raise TooBig(
             f"the batch holds {count:,} jobs; the limit is {bounds.batch_jobs:,}. "
             f"Use enqueue_many, which cuts any number into batches"
+        )
+    if count > bounds.heavy_jobs:
+        _check_weight(jobs, bounds, in_flow)
+
+
+def heavy(job: NewJob) -> bool:
+    """Whether storing a job takes much more than a place in line."""
+    labelled = job.fields or job.group is not None or job.unique is not None
+    return bool(labelled) or job.flow is not None
+
+
+def _check_weight(jobs: Sequence[NewJob], bounds: Bounds, in_flow: bool) -> None:
+    if in_flow:
+        raise TooBig(
+            f"the batch holds {len(jobs):,} jobs of a flow; this store takes {bounds.heavy_jobs:,} in "
+            f"one step. Stage them in batches and publish the stage, as flows made by an app are"
+        )
+    count = sum(map(heavy, jobs))
+    if count > bounds.heavy_jobs:
+        raise TooBig(
+            f"{count:,} jobs of the batch have fields, a group or a unique key; this store takes "
+            f"{bounds.heavy_jobs:,} such jobs in one step. Use enqueue_many, which cuts any number "
+            f"into batches"
         )
 
 
@@ -114,13 +136,10 @@ def _check_job(job: NewJob, bounds: Bounds) -> None:
         _check_labels(job, bounds)
     if job.headers:
         _check_carried(job)
-    if job.join is not None or job.after or job.reads is not None:
-        _check_waiting(job)
-
-
-def _check_waiting(job: NewJob) -> None:
-    """What it waits for and reads, in a flow."""
-    if job.join is not None or isinstance(job.after, str) or isinstance(job.reads, str):
+    if job.join is not None or (
+        (job.after or job.reads is not None)
+        and (isinstance(job.after, str) or isinstance(job.reads, str))
+    ):
         check_kinds(job, f"job {job.id}")
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from oxmill.errors import BadInput, TooBig
 from oxmill.model.bounds import Bounds
 from oxmill.model.flow import FlowStep, Join, JoinPolicy, ListFlows, NewFlow
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settlement import Outcome, Settlement
-from oxmill.store.admission import MAX_MICROS, check_fields, check_name, check_new_jobs, need
+from oxmill.store.admission import (
+    MAX_MICROS,
+    check_fields,
+    check_name,
+    check_new_job,
+    check_new_jobs,
+    need,
+)
 from oxmill.store.capabilities import Capability
 from oxmill.store.kinds import check_kinds
 
@@ -141,17 +149,63 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
                 f"job {item.id}: only a completion changes the flow, not {item.outcome}; leave "
                 f"the step out"
             )
-        _check_step(item.id, item.flow, bounds, able)
+        step = item.flow
+        try:
+            if (
+                step.spawn
+                or step.publish is not None
+                or step.resume is not None
+                or len(step.then) > 1
+            ):
+                _check_step(item.id, step, bounds, able)
+                continue
+            if step.merge:
+                _check_state(step.merge.items(), "job", item.id, bounds)
+            if step.then:
+                _check_next(item.id, step.then[0], bounds, able)
+        except (AttributeError, TypeError):
+            for new in (*step.then, *step.spawn):
+                check_kinds(new, f"job {new.id}")  # says what is of a wrong type
+                if isinstance(new.reads, list):
+                    raise BadInput(
+                        f"job {new.id}: give what it reads as a tuple, not a list"
+                    ) from None
+            raise
+
+
+def _check_next(job_id: str, new: NewJob, bounds: Bounds, able: Capability) -> None:
+    """The usual step makes one job that waits for nothing: it is looked at by the shortest way."""
+    check_new_job(new, bounds, able, in_flow=True)
+    if (
+        new.id == job_id
+        or new.unique is not None
+        or new.parent is not None
+        or new.after
+        or new.join is not None
+        or not _sound_names(new.reads, bounds.id_bytes)
+    ):
+        _check_members((new,), None, bounds)
+        _check_children(job_id, (new,), ())
+
+
+@lru_cache(maxsize=256)
+def _sound_names(names: tuple[str, ...] | None, limit: int) -> bool:
+    """Whether these need no closer look. Jobs of one task read the same fields."""
+    return all(
+        isinstance(name, str) and name.isascii() and name.isprintable() and 0 < len(name) <= limit
+        for name in names or ()
+    )
 
 
 def _check_step(job_id: str, step: FlowStep, bounds: Bounds, able: Capability) -> None:
     if step.merge:
         _check_state(step.merge.items(), "job", job_id, bounds)
     made = (*step.then, *step.spawn) if step.spawn else step.then
-    if len(made) > bounds.batch_jobs:
+    most = min(bounds.batch_jobs, bounds.heavy_jobs)
+    if len(made) > most:
         raise TooBig(
-            f"job {job_id} makes {len(made):,} jobs with its end; the limit is "
-            f"{bounds.batch_jobs:,}. Stage them in batches and publish the stage"
+            f"job {job_id} makes {len(made):,} jobs with its end; the limit is {most:,}. Stage them in "
+            f"batches and publish the stage"
         )
     if made:
         check_new_jobs(made, bounds, able, in_flow=True)

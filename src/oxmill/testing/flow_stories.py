@@ -1,14 +1,16 @@
 """Random flows run to their end through any driver: joins fire once, in time, and nothing hangs.
 
 A story is a graph whose jobs succeed, fail, are tried again, crash, or make children, with people
-who cancel some of them meanwhile. It is told through the contract alone, and judged by the one rule
-about joins: each job starts only when its join says so, once, with the results of what it waited
-for; who never started has a reason for it; and every flow ends.
+who cancel some of them meanwhile, with answers that get lost, and perhaps with a second act in which
+all that failed or was cancelled is redriven. It is told through the contract alone, and judged by the
+one rule about joins: each job starts only when its join says so, once, with the results of what it
+waited for; who never started has a reason for it; what succeeded never runs again; and every flow ends.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +20,7 @@ from oxmill.model.claim import Claim
 from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy, NewFlow, OnFailure
 from oxmill.model.info import Sweep
 from oxmill.model.job import Enqueue, Job, LeasedJob, NewJob, Reason
-from oxmill.model.query import Cancel, Filter, Get
+from oxmill.model.query import Cancel, Filter, Get, Redrive
 from oxmill.model.settings import SECOND
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settlement
 from oxmill.model.state import LIVE, TERMINAL, State
@@ -50,39 +52,53 @@ class Story:
     nodes: tuple[Node, ...]
     cancels: tuple[tuple[int, int], ...]
     batch: int
+    lossy: bool = False
+    """Whether every answer to an enqueue or a settlement gets lost once, so that it is told again."""
+    redrives: int = 0
+    """How many at once are redriven after the end, when all runs succeed; 0 for no second act."""
+    children_too: bool = True
+    """Whether children are redriven as well, or only as far as their parents make them again."""
 
 
-joins: Final = st.builds(
-    lambda policy, on_failure, deadline, quorum: Join(
+RUNS: Final = st.sampled_from(("done", "done", "done", "fail", "retry", "crash", "then", "stop"))
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+# Drawn by hand: of what is built or mapped, Hypothesis keeps every way in which it came about, and to
+# show a story it goes through all of those of each empty tuple in it, for minutes.
+@st.composite
+def _joins(draw: Draw) -> Join:
+    policy = draw(st.sampled_from(JoinPolicy))
+    return Join(
         policy=policy,
-        on_failure=on_failure,
-        deadline=deadline,
-        quorum=quorum if policy is JoinPolicy.QUORUM else 0,
-    ),
-    st.sampled_from(JoinPolicy),
-    st.sampled_from(OnFailure),
-    st.sampled_from((None, None, DEADLINE)),
-    st.integers(1, 2),
-)
-runs: Final = st.lists(
-    st.sampled_from(("done", "done", "done", "fail", "retry", "crash", "then", "stop")), max_size=3
-).map(tuple)
+        on_failure=draw(st.sampled_from(OnFailure)),
+        deadline=draw(st.sampled_from((None, None, DEADLINE))),
+        quorum=draw(st.integers(1, 2)) if policy is JoinPolicy.QUORUM else 0,
+    )
 
 
-def _nodes(depth: int) -> st.SearchStrategy[Node]:
-    children = st.just(()) if depth == 0 else st.lists(_nodes(depth - 1), max_size=3).map(tuple)
-    after = st.lists(st.integers(0, 7), max_size=3, unique=True).map(tuple)
-    return st.builds(Node, after, joins, runs, children, joins)
+@st.composite
+def _nodes(draw: Draw, depth: int) -> Node:
+    children = draw(st.lists(_nodes(depth - 1), max_size=3)) if depth else ()
+    return Node(
+        after=tuple(draw(st.lists(st.integers(0, 7), max_size=3, unique=True))),
+        join=draw(_joins()),
+        runs=tuple(draw(st.lists(RUNS, max_size=3))),
+        children=tuple(children),
+        child_join=draw(_joins()),
+    )
 
 
-def stories() -> st.SearchStrategy[Story]:
+@st.composite
+def stories(draw: Draw) -> Story:
     """Graphs of up to eight jobs, with children and grandchildren."""
-    cancels = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 7)), max_size=2).map(tuple)
-    return st.builds(
-        Story,
-        st.lists(_nodes(2), min_size=1, max_size=8).map(tuple),
-        cancels,
-        st.sampled_from((1, 2, 5)),
+    return Story(
+        nodes=tuple(draw(st.lists(_nodes(2), min_size=1, max_size=8))),
+        cancels=tuple(draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 7)), max_size=2))),
+        batch=draw(st.sampled_from((1, 2, 5))),
+        lossy=draw(st.booleans()),
+        redrives=draw(st.sampled_from((0, 2, 1_000))),
+        children_too=draw(st.booleans()),
     )
 
 
@@ -99,6 +115,8 @@ class _Telling:
         self._plans: dict[str, Node] = {}
         self._waits: dict[str, tuple[Join, tuple[str, ...], int]] = {}
         """job → the join that it waits for, over what, and since when."""
+        self._first: dict[str, tuple[Join, tuple[str, ...]]] = {}
+        """job → what it waits for before its first run."""
         self._all_waits: list[tuple[str, Join, tuple[str, ...]]] = []
         """Every wait there ever was."""
         self._ran: Counter[str] = Counter()
@@ -106,30 +124,66 @@ class _Telling:
         """Jobs that were claimed before, and whether they may be claimed again."""
         self._due: set[str] = set()
         """Jobs that have not started since they began to wait."""
+        self._mended = False
+        """Whether this is the second act."""
         self._nonce = 0
 
     def run(self) -> None:
-        """Turn after turn, until nothing is live."""
+        """One act, and perhaps another."""
         jobs = [self._new(f"n{n}", node, n) for n, node in enumerate(self._story.nodes)]
-        self._do(Enqueue(jobs=tuple(jobs), flow=NewFlow(id=FLOW, name="story")))
+        self._tell(Enqueue(jobs=tuple(jobs), flow=NewFlow(id=FLOW, name="story")))
+        self._act(self._story.cancels)
+        if self._story.redrives:
+            self._mended = True
+            self._redrive()
+            self._act(())
+
+    def _act(self, cancels: tuple[tuple[int, int], ...]) -> None:
+        """Turn after turn, until nothing is live."""
         idle = 0
         for turn in range(200):
-            for when, whom in self._story.cancels:
+            for when, whom in cancels:
                 if when == turn:
                     self._do(Cancel(filter=Filter(ids=(f"n{whom}",))))
             idle = 0 if self._turn() else idle + 1
             if idle > PATIENCE or (idle and not self._live()):
                 break
-        self._judge_the_end()
+        self._judge_the_end({f"n{whom}" for _, whom in cancels})
+
+    def _redrive(self) -> None:
+        """Whatever did not succeed gets a fresh start, and waits for what it first waited for."""
+        ids = tuple(f"n{n}" for n in range(len(self._story.nodes)))
+        whom = Filter(flow=FLOW) if self._story.children_too else Filter(ids=ids)
+        self._due.clear()
+        more = True
+        while more:
+            driven = self._do(Redrive(filter=whom, limit=self._story.redrives))
+            more = driven.more
+            self._start_afresh(driven.ids)
+
+    def _start_afresh(self, job_ids: Iterable[str]) -> None:
+        for job_id in job_ids:
+            self._may_start[job_id] = True
+            self._due.add(job_id)
+            self._waits.pop(job_id, None)
+            if job_id in self._first:
+                self._begin(job_id, *self._first[job_id])
+
+    def _tell(self, request: Any) -> Any:
+        """What is told again, because the answer got lost, is answered alike and changes nothing."""
+        answer = self._do(request)
+        return self._do(request) if self._story.lossy else answer
 
     def _new(self, job_id: str, node: Node, n: int, **more: Any) -> NewJob:
         after = tuple(f"n{each}" for each in node.after if each < n)
         join = node.join if after else None
         if join is not None and join.quorum > len(after):
             join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
+        if job_id not in self._plans:
+            self._due.add(job_id)
         self._plans[job_id] = node
-        self._due.add(job_id)
         if join is not None:
+            self._first[job_id] = (join, after)
             self._begin(job_id, join, after)
         limits = {"max_attempts": 3, "crash_limit": 2}
         content: Any = {"queue": f"q{n % 2}", "task": "t", "payload": b""} | limits | more
@@ -161,7 +215,7 @@ class _Telling:
             self._judge_the_start(lease)
         items = [item for lease in leases if (item := self._settlement(lease)) is not None]
         if items:
-            answers = self._do(Settle(items=tuple(items)))
+            answers = self._tell(Settle(items=tuple(items)))
             lost = [answer.id for answer in answers if answer.ruling is not Ruling.WON]
             assert not lost, f"{lost} had lost their leases"
         return len(leases)
@@ -170,7 +224,7 @@ class _Telling:
         node = self._plans[lease.id]
         nth = self._ran[lease.id]
         self._ran[lease.id] += 1
-        how = node.runs[nth] if nth < len(node.runs) else "done"
+        how = node.runs[nth] if nth < len(node.runs) and not self._mended else "done"
         told: dict[str, Any] = {"outcome": Outcome.COMPLETE, "result": lease.id.encode()}
         again = how in {"retry", "crash"}
         if how == "crash":
@@ -191,7 +245,11 @@ class _Telling:
         return Settlement(id=lease.id, token=lease.token, **told)
 
     def _spawn(self, parent: str, node: Node) -> FlowStep:
-        """The same children whenever the parent gets this far."""
+        """The same children whenever the parent gets this far; those that did not succeed start afresh."""
+        ids = tuple(f"{parent}.{n}" for n in range(len(node.children)))
+        over = [
+            job.id for job in self._do(Get(ids=ids)) if job.state in TERMINAL - {State.SUCCEEDED}
+        ]
         made = tuple(
             self._new(f"{parent}.{n}", Node((), Join(), each.runs, each.children), n)
             for n, each in enumerate(node.children)
@@ -199,7 +257,8 @@ class _Telling:
         join = node.child_join
         if join.quorum > len(made):
             join = Join(policy=JoinPolicy.ANY, on_failure=join.on_failure)
-        self._begin(parent, join, tuple(job.id for job in made))
+        self._start_afresh(over)
+        self._begin(parent, join, ids)
         return FlowStep(spawn=made, join=join, resume="go", merge={parent: b"spawned"})
 
     def _judge_the_start(self, lease: LeasedJob) -> None:
@@ -234,7 +293,7 @@ class _Telling:
         failed = len(ended) - succeeded + len(upstreams) - len(jobs)
         return Edges(succeeded=succeeded, failed=failed, open=len(upstreams) - succeeded - failed)
 
-    def _judge_the_end(self) -> None:
+    def _judge_the_end(self, asked: set[str]) -> None:
         """Every flow ends, and who waited has learnt what became of what it waited for."""
         jobs: dict[str, Job] = {job.id: job for job in all_jobs(self._do)}
         stuck = [f"{job.id} is {job.state}" for job in jobs.values() if job.state in LIVE]
@@ -249,11 +308,11 @@ class _Telling:
                 assert job.state is not State.SUCCEEDED, f"{job_id} went on in spite of failures"
         self._judge_the_results(tuple(jobs))
         for job_id in sorted(self._due & jobs.keys()):
-            assert self._excused(jobs[job_id], jobs), (
+            assert self._excused(jobs[job_id], jobs, asked), (
                 f"{job_id} never started, and is {jobs[job_id].state}: {jobs[job_id].reason}"
             )
 
-    def _excused(self, job: Job, jobs: dict[str, Job]) -> bool:
+    def _excused(self, job: Job, jobs: dict[str, Job], asked: set[str]) -> bool:
         """Whether a job that never started, or never went on, is right in that."""
         join, upstreams, since = self._waits.get(job.id, (None, (), 0))
         match job.reason:
@@ -273,5 +332,4 @@ class _Telling:
                     for i, each, others in self._all_waits
                 )
             case _:
-                asked = {f"n{whom}" for _, whom in self._story.cancels}
                 return job.state is State.CANCELLED and job.id in asked

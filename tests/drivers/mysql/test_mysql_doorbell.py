@@ -1,5 +1,6 @@
 """Listeners learn what other processes have written, without asking for jobs."""
 
+import asyncio
 import os
 import threading
 import time
@@ -92,6 +93,18 @@ def test_what_was_numbered_first_and_committed_last_is_heard_of(url):
             cursor.execute("COMMIT")
 
             assert bell.wait(5)
+
+
+async def test_an_event_loop_does_not_wait_for_the_first_look(url, monkeypatch):
+    monkeypatch.setattr(module, "_CONFIRMED", 60)
+    with opened(url) as here:
+        began = time.monotonic()
+        with here.doorbell.attend([work("q")]) as bell:  # there are no tables yet to look at
+            assert time.monotonic() - began < 30
+
+            await asyncio.to_thread(enqueue, here, "first")
+
+            assert await bell.arrive(10)
 
 
 @pytest.fixture

@@ -169,6 +169,26 @@ def test_settling_and_claiming_do_not_look_at_other_lanes(stores):
     assert_flat(costs)
 
 
+@pytest.mark.parametrize("groups", [None, 20])
+def test_the_usual_turn_does_not_look_at_other_lanes(stores, groups, monkeypatch):
+    sent, send = [], Link.send
+    monkeypatch.setattr(Link, "send", lambda link, batch: sent.append(batch) or send(link, batch))
+    costs = []
+    for store, count in stores:
+        store.configure(concurrency=1_000, rate="1000/s burst 1000")
+        store.fill(count, groups=groups)
+        for _ in range(2):  # from then on the terms are known
+            store.driver.run(store.settling(store.claim()))
+        both = together(store.settling(store.claim()), store.claiming())
+        sent.clear()
+        cost, (settled, claimed) = store.cost(lambda store=store, both=both: store.driver.run(both))
+        assert len(sent) == 1
+        assert len(settled) == len(claimed.jobs) == 10
+        costs.append(cost)
+
+    assert_flat(costs)
+
+
 def test_round_trips_and_statements_do_not_grow_with_the_jobs_granted(stores, monkeypatch):
     sent = []
     send = Link.send

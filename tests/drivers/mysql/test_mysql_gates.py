@@ -7,7 +7,8 @@ from private_mysql import shared_server
 
 from gate_storm import STORMS, weather
 from oxmill.drivers.mysql.driver import open_mysql
-from oxmill.drivers.mysql.knocking import Manner, Seen
+from oxmill.drivers.mysql.knocking import Seen
+from oxmill.drivers.mysql.manner import Manner
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.settings import PutSettings, QueueSettings

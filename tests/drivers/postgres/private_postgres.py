@@ -225,11 +225,49 @@ def stop_shared():
         server.stop()
 
 
+class Wiper:
+    """Empties the tables of a schema. Its function keeps its plans, and a sequence that is set, not
+    restarted, leaves the plans of other sessions alone."""
+
+    def __init__(self, server, schema):
+        self.url = f"{server.url}?schema={schema}"
+        self._schema = schema
+        self._connection = psycopg.connect(server.url, autocommit=True)
+        self._knows_how = False
+
+    def wipe(self):
+        self._knows_how = self._knows_how or self._learn()
+        if self._knows_how:
+            self._connection.execute("SELECT pg_temp.wipe()")
+        return self.url
+
+    def _learn(self):
+        """Whether there is something to empty; there is not before the first test."""
+        rows = self._connection.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r'"
+            " AND relname NOT IN ('migrations', 'identity')"
+            " AND relnamespace = to_regnamespace(%s)",
+            [self._schema],
+        )
+        steps = [f"DELETE FROM {self._schema}.{name};" for (name,) in rows]
+        if not steps:
+            return False
+        counters = ("numbers", "events_seq_seq")
+        steps += [f"PERFORM setval('{self._schema}.{name}', 1, false);" for name in counters]
+        self._connection.execute(
+            "CREATE FUNCTION pg_temp.wipe() RETURNS void LANGUAGE plpgsql AS"
+            f" $$BEGIN {' '.join(steps)} END$$"
+        )
+        return True
+
+    def close(self):
+        self._connection.close()
+
+
 @cache
 def _wiper(kind):
-    connection = psycopg.connect(shared_server(kind).url, autocommit=True)
-    WIPERS.append(connection)
-    return connection
+    WIPERS.append(Wiper(shared_server(kind), f"t{os.getpid()}"))
+    return WIPERS[-1]
 
 
 WIPERS = []
@@ -237,20 +275,7 @@ WIPERS = []
 
 def clean_url(kind=None):
     """The URL of a schema for one test at a time: making one takes longer than most tests."""
-    schema = f"t{os.getpid()}"
-    wiper = _wiper(kind)
-    tables = wiper.execute(
-        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname NOT IN ('migrations', 'identity')"
-        " AND relnamespace = to_regnamespace(%s)",
-        [schema],
-    )
-    wipe = [f"DELETE FROM {schema}.{name}" for (name,) in tables]
-    if wipe:
-        wipe += [
-            f"ALTER SEQUENCE {schema}.{name} RESTART" for name in ("numbers", "events_seq_seq")
-        ]
-    wiper.execute("; ".join(wipe) or "SELECT 1")
-    return f"{shared_server(kind).url}?schema={schema}"
+    return _wiper(kind).wipe()
 
 
 _numbers = count(1)

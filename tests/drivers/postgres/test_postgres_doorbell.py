@@ -158,3 +158,18 @@ def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, m
     listener.close()
     ringer.close()
     wire.close()
+
+
+async def test_an_event_loop_does_not_wait_for_the_server(postgres_server, monkeypatch):
+    monkeypatch.setattr(module, "_CONFIRMED", 60)
+    wire = Wire(postgres_server.port)
+    wire.silent = True
+    driver = open_postgres(wire.url(schema_url(timeout=1)))
+    began = time.monotonic()
+    with driver.doorbell.attend([work("q")]) as bell:
+        assert time.monotonic() - began < 30
+        wire.silent = False
+
+        assert await bell.arrive(SOON), "when the server listens, everybody is woken"
+    driver.close()
+    wire.close()

@@ -1,5 +1,7 @@
 """Private servers for the tests of this folder."""
 
+from uuid import uuid4
+
 import pytest
 from private_redis import STARTED, Server, binary, missing, shared_server
 
@@ -17,6 +19,12 @@ def _shared_servers():
 @pytest.fixture
 def redis_server():
     return shared_server()
+
+
+@pytest.fixture
+def namespace():
+    """Of this test alone; to name one takes less than to make a folder."""
+    return uuid4().hex
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ def cluster(tmp_path):
 
 def all_there(driver, ids):
     found = []
-    for first in range(0, len(ids), 500):
-        part = tuple(ids[first : first + 500])
+    for first in range(0, len(ids), 250):
+        part = tuple(ids[first : first + 250])
         found += eventually(lambda part=part: do(driver, Get(ids=part)), 30)
     return {each.id: each.state for each in found}
 

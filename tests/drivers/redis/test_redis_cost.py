@@ -85,9 +85,9 @@ def test_one_enqueue_is_one_round_trip_and_a_handful_of_commands(counted):
 
 @pytest.mark.parametrize("delay", [0, 60_000_000])
 def test_a_batch_costs_the_same_commands_whatever_its_size(counted, delay):
-    few, pages = counted.cost(counted.enqueue(200, delay=delay)), 1
+    few, pages = counted.cost(counted.enqueue(20, delay=delay)), 1
 
-    many = counted.cost(counted.enqueue(200 + pages * 256, first=1_000, delay=delay))
+    many = counted.cost(counted.enqueue(250, first=1_000, delay=delay))
 
     assert few[:2] == many[:2] == (1, 1)
     assert many[2] - few[2] <= 2 * pages + 1
@@ -96,7 +96,7 @@ def test_a_batch_costs_the_same_commands_whatever_its_size(counted, delay):
 
 @pytest.mark.parametrize("keep", [0, None])
 def test_settling_a_batch_and_claiming_the_next_is_one_round_trip(counted, keep):
-    counted.driver.run(counted.enqueue(3 * BATCH, keep=keep))
+    counted.driver.run(counted.enqueue(250, keep=keep))
     jobs = counted.driver.run(counted.claim()).jobs
     assert len(jobs) == BATCH
     settle = counted.settle(jobs, outcome=Outcome.COMPLETE, result=b"null")
@@ -121,18 +121,18 @@ def test_a_claim_costs_the_same_before_any_backlog(counted):
     def commands():
         return counted.cost(counted.claim(nonce=time.monotonic_ns()))
 
-    counted.driver.run(counted.enqueue(3 * BATCH))
+    counted.driver.run(counted.enqueue(250))
     few = commands()
-    for first in range(1_000, 21_000, 500):
-        counted.driver.run(counted.enqueue(500, first=first))
+    for first in range(1_000, 21_000, 250):
+        counted.driver.run(counted.enqueue(250, first=first))
     many = commands()
 
     assert many == few == (1, 1, 11)
 
 
 def test_many_jobs_are_claimed_and_settled_by_several_short_scripts(counted):
-    for first in (1, 501):
-        counted.driver.run(counted.enqueue(500, first=first))
+    for first in range(1, 1_001, 250):
+        counted.driver.run(counted.enqueue(250, first=first))
 
     assert counted.cost(counted.claim(limit=800))[:2] == (4, 4)
     jobs = counted.driver.run(counted.claim(limit=199, nonce=3)).jobs
@@ -151,11 +151,12 @@ def test_what_settles_the_long_way_is_cut_into_scripts_of_a_quarter(counted, out
 @pytest.mark.parametrize("queues", [("q",), ("q", "r")])
 def test_the_long_way_of_a_claim_gives_no_more_than_a_hundred_at_once(counted, queues):
     for queue in queues:
-        jobs = tuple(
-            NewJob(id=f"{queue}{n}", queue=queue, task="t", payload=b"{}", fields={"n": n})
-            for n in range(150)
-        )
-        counted.driver.run(counted.driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
+        for first in range(0, 150, 50):
+            jobs = tuple(
+                NewJob(id=f"{queue}{n}", queue=queue, task="t", payload=b"{}", fields={"n": n})
+                for n in range(first, first + 50)
+            )
+            counted.driver.run(counted.driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
     claim = Claim(queues=queues, limit=149, lease=60_000_000, worker="w", nonce=1)
     plan = counted.driver.claiming.claim(claim)
 

@@ -93,8 +93,8 @@ def test_a_claim_passes_over_ids_without_data_and_removes_them(store):
 
 def test_more_ids_without_data_than_one_script_looks_at_do_not_stop_a_queue(store):
     names = [f"gone-{number}" for number in range(2_600)]
-    for first in range(0, len(names), 500):
-        store.enqueue(*names[first : first + 500])
+    for first in range(0, len(names), 250):
+        store.enqueue(*names[first : first + 250])
     store.enqueue("here")
     store.lose(*names)
 
@@ -338,8 +338,8 @@ def test_a_limited_group_that_counted_a_job_that_is_gone_goes_on(store):
 
 
 def test_mending_many_jobs_takes_many_short_scripts(store):
-    for first in range(0, 3_000, 500):
-        store.enqueue(*(f"job-{number}" for number in range(first, first + 500)))
+    for first in range(0, 3_000, 250):
+        store.enqueue(*(f"job-{number}" for number in range(first, first + 250)))
     store.drop("line:q")
 
     assert store.do(Mend()) == Mended(returned=3_000)

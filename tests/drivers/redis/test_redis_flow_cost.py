@@ -81,8 +81,8 @@ def test_the_last_steps_of_pipelines_end_all_their_flows_by_a_few_commands(count
 def fanned_out(counted, count):
     counted.driver.run(begin(counted, "f", new_job("p", "f")))
     (parent,) = counted.driver.run(counted.claim(limit=1)).jobs
-    for first in range(0, count, 500):
-        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, min(first + 500, count)))
+    for first in range(0, count, 50):
+        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, min(first + 50, count)))
         counted.driver.run(begin(counted, "f", *some, stage="s"))
     step = FlowStep(publish="s", resume="go")
     counted.driver.run(counted.settle((parent,), outcome=Outcome.COMPLETE, flow=step))
@@ -121,8 +121,8 @@ def test_ten_thousand_children_run_to_their_end_at_a_flat_cost(counted):
 
 
 def test_the_jobs_of_a_flow_are_found_without_looking_at_others(counted):
-    for first in (1, 501):
-        counted.driver.run(counted.enqueue(500, first=first))
+    for first in range(1, 1_001, 250):
+        counted.driver.run(counted.enqueue(250, first=first))
     counted.driver.run(begin(counted, "f", new_job("a", "f"), new_job("b", "f", after=("a",))))
     find = counted.driver.inspecting.find(Find(filter=Filter(flow="f")))
 

@@ -231,8 +231,8 @@ def test_a_large_fan_in_is_linear(driver):
     start(driver, "f", ("p", {}))
     (parent,) = take(driver)
     names = [f"c{number}" for number in range(2_000)]
-    for first in range(0, len(names), 500):
-        some = ((name, {"parent": "p"}) for name in names[first : first + 500])
+    for first in range(0, len(names), 50):
+        some = ((name, {"parent": "p"}) for name in names[first : first + 50])
         start(driver, "f", *some, stage="s")
     complete(driver, parent, publish="s", resume="go")
     while do(driver, Sweep()).more:

@@ -11,7 +11,7 @@ from oxmill.model.settlement import Outcome
 from oxmill.store.plan import together
 from oxmill.testing.operations import plan_for
 
-MANY = 100_000
+MANY = 30_000
 HIGH = "1000000/s burst 1000000"
 LIMITED = QueueSettings(concurrency=MANY, rate=HIGH, group_concurrency=50, group_rate=HIGH)
 PAUSED = Rule(kind=RuleKind.PAUSE, target="slow", scope=Scope.TASK)
@@ -33,7 +33,7 @@ class Gated(Counted):
 
     def fill(self, name, count, *, group=None, task="t", queue="q"):
         """Jobs `name`1, `name`2, …, each in a group of its own unless they have none."""
-        for first in range(1, count + 1, 500):
+        for first in range(1, count + 1, 50):
             jobs = tuple(
                 NewJob(
                     id=f"{name}{n}",
@@ -42,7 +42,7 @@ class Gated(Counted):
                     payload=b"{}",
                     group=group and f"{group}{n}",
                 )
-                for n in range(first, min(first + 500, count + 1))
+                for n in range(first, min(first + 50, count + 1))
             )
             self.do(Enqueue(jobs=jobs))
 

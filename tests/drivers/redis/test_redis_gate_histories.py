@@ -72,7 +72,8 @@ class Crowd:
         self.settings, first = settings, self.drivers[0]
         do(first, PutSettings(queue="q", settings=settings))
         jobs = [job(f"{n:03}-{g}", group=f"g{g}") for n in range(EACH) for g in range(GROUPS)]
-        do(first, Enqueue(jobs=tuple(jobs)))
+        for at in range(0, len(jobs), 50):
+            do(first, Enqueue(jobs=tuple(jobs[at : at + 50])))
 
     def run(self):
         with self.stack:

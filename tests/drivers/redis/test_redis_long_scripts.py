@@ -12,7 +12,7 @@ from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
 from oxmill.testing.operations import plan_for
 
-EDGES_AT_ONCE, RIPPLES_AT_ONCE = 250, 100
+EDGES_AT_ONCE, RIPPLES_AT_ONCE = 250, 50
 MANY = 600
 
 
@@ -51,8 +51,8 @@ def state(counted, name):
 
 
 def filled(counted, count=MANY, **options):
-    for first in range(0, count, 500):
-        some = (new_job(f"u{n}", "f", **options) for n in range(first, min(first + 500, count)))
+    for first in range(0, count, 50):
+        some = (new_job(f"u{n}", "f", **options) for n in range(first, min(first + 50, count)))
         counted.driver.run(begin(counted, "f", *some))
     return tuple(f"u{n}" for n in range(count))
 
@@ -81,8 +81,8 @@ def test_a_job_after_many_is_enqueued_by_as_many_commands_as_one_after_few(count
 def test_joining_many_staged_children_is_bounded_too(counted, count):
     counted.driver.run(begin(counted, "f", new_job("p", "f")))
     (parent,) = counted.driver.run(counted.claim(limit=1)).jobs
-    for first in range(0, count, 500):
-        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, min(first + 500, count)))
+    for first in range(0, count, 50):
+        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, min(first + 50, count)))
         counted.driver.run(begin(counted, "f", *some, stage="s"))
     step = FlowStep(publish="s", resume="go")
 
@@ -149,8 +149,8 @@ def test_a_join_over_any_lets_go_of_those_whose_edges_were_made_last(counted):
 def test_a_parent_cancelled_before_its_edges_are_made_takes_all_children_along(counted):
     counted.driver.run(begin(counted, "f", new_job("p", "f")))
     (parent,) = counted.driver.run(counted.claim(limit=1)).jobs
-    for first in range(0, MANY, 300):
-        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, first + 300))
+    for first in range(0, MANY, 50):
+        some = (new_job(f"c{n}", "f", parent="p") for n in range(first, first + 50))
         counted.driver.run(begin(counted, "f", *some, stage="s"))
     step = FlowStep(publish="s", resume="go")
     counted.driver.run(counted.settle((parent,), outcome=Outcome.COMPLETE, flow=step))

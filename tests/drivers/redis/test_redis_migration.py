@@ -24,8 +24,8 @@ def test_jobs_of_groups_come_to_lanes_and_running_ones_are_counted(own):
     server = own()
     driver = open_redis(server.url)
     do(driver, Migrate())
-    for first in (1, 401):
-        enqueue(driver, *(f"a{n}" for n in range(first, first + 400)), group="a")
+    for first in range(1, 801, 50):
+        enqueue(driver, *(f"a{n}" for n in range(first, first + 50)), group="a")
     enqueue(driver, "b1", group="b")
     enqueue(driver, "c1")
     (running,) = claim(driver)

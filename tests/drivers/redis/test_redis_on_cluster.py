@@ -42,9 +42,9 @@ def cluster():
 
 
 @pytest.fixture
-def world(request, tmp_path, cluster):
+def world(request, namespace, cluster):
     shards, face, rings = request.param
-    with opened(cluster.url, tmp_path.name, face, rings, shards=shards) as world:
+    with opened(cluster.url, namespace, face, rings, shards=shards) as world:
         yield world
 
 
@@ -108,9 +108,11 @@ async def meet_every_key_of_flows(world):
     late = Join(deadline=900 * SECOND)
     on = NewFlow(id="on{1}", name="n{", state={"k": b"v"}, fields={"u{": 1})
     await world.do(Enqueue(jobs=(node("up", "on{1}"),), flow=on))
-    many = (node(f"n{n}", "on{1}", after=("up",)) for n in range(120))
+    for first in range(0, 120, 40):
+        some = (node(f"n{n}", "on{1}", after=("up",)) for n in range(first, first + 40))
+        await world.do(Enqueue(jobs=tuple(some), flow=on))
     held = node("held", "on{1}", after=("n1",), join=late)
-    await world.do(Enqueue(jobs=(*many, held), flow=on))
+    await world.do(Enqueue(jobs=(held,), flow=on))
     off = NewFlow(id="off{1}", name="n{")
     await world.do(Enqueue(jobs=(node("off", "off{1}"),), flow=off))
     staged = node("kid", "on{1}", parent="up")
@@ -121,7 +123,7 @@ async def meet_every_key_of_flows(world):
         await world.do(Settle(items=(item,)))
 
 
-async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, tmp_path):
+async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cluster, namespace):
     """A cluster refuses what leaves the slot; what stays in it must be in keys.py."""
     every = [
         NewJob(
@@ -155,8 +157,8 @@ async def test_every_key_is_declared_and_lies_in_the_slot_of_its_shard(world, cl
     await world.do(Prune())
     await meet_every_key_of_flows(world)
 
-    tag = re.compile(rb"\{%b:\d+\}" % re.escape(tmp_path.name.encode()))
-    own = {key: kind for key, kind in cluster.keys().items() if tmp_path.name.encode() in key}
+    tag = re.compile(rb"\{%b:\d+\}" % re.escape(namespace.encode()))
+    own = {key: kind for key, kind in cluster.keys().items() if namespace.encode() in key}
     declared = {f":{key.name}".encode(): key.type for key in FIXED} | {b"": "hash"}
     by_name = {f":{key.name.partition(':')[0]}:".encode(): key.type for key in NAMED}
 

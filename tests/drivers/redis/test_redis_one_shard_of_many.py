@@ -9,9 +9,9 @@ from oxmill.testing.face import Face
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
+def world(namespace, monkeypatch):
     all_in_one(monkeypatch)
-    with opened(shared_server().url, tmp_path.name, Face.BLOCKING, rings=True) as world:
+    with opened(shared_server().url, namespace, Face.BLOCKING, rings=True) as world:
         yield world
 
 

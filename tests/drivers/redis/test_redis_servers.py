@@ -22,10 +22,10 @@ KINDS = [
 
 
 @pytest.fixture(params=KINDS)
-def world(request, tmp_path):
+def world(request, namespace):
     name, face, rings = request.param
     clock, url = VirtualClock(), shared_server(name).url
-    driver = open_redis(url, namespace=tmp_path.name, clock=clock, doorbell=rings)
+    driver = open_redis(url, namespace=namespace, clock=clock, doorbell=rings)
     driver.run(plan_for(driver, Migrate()))
     yield World(driver, face, clock, rings)
     driver.close()

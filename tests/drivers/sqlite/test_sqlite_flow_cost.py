@@ -33,7 +33,7 @@ def test_a_batch_of_steps_costs_three_rows_each_and_a_few_statements(driver):
     assert len(statements) <= 43
     statements.clear()
     turn(driver, steps(more, last=True))
-    assert len(statements) <= 24
+    assert len(statements) <= 22
 
 
 def test_a_large_join_is_linear(driver):

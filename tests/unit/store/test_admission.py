@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oxmill.errors import BadInput, BadName, NotAllowed, NotSupported, TooBig
 from oxmill.model.bounds import DEFAULT_BOUNDS, MAX_PRIORITY, Bounds
 from oxmill.model.claim import Claim
-from oxmill.model.flow import Join
+from oxmill.model.flow import FlowStep, Join
 from oxmill.model.job import NewJob
 from oxmill.model.query import Edit, Find
 from oxmill.model.rule import PutRules, Rule, RuleKind, Scope
@@ -32,6 +32,7 @@ from oxmill.store.admission import (
     storable,
 )
 from oxmill.store.capabilities import Capability
+from oxmill.store.flow_admission import check_steps
 
 NOTHING = Capability.NONE
 EVERYTHING = ~Capability.NONE
@@ -213,6 +214,29 @@ def test_a_batch_may_not_be_too_long():
     admit(*[job()] * 3, bounds=Bounds(batch_jobs=3))
     with pytest.raises(TooBig, match="4"):
         admit(*[job()] * 4, bounds=Bounds(batch_jobs=3))
+
+
+HEAVY = [
+    {"fields": {"user": 1}},
+    {"group": "acme"},
+    {"unique": UniqueKey(key="k")},
+    {"fields": {"user": 1}, "group": "acme"},
+]
+
+
+@pytest.mark.parametrize("trait", HEAVY, ids=str)
+def test_a_batch_may_not_hold_too_many_heavy_jobs(trait):
+    few = Bounds(heavy_jobs=3)
+    admit(*[job()] * 9, *[job(**trait)] * 3, bounds=few)
+    with pytest.raises(TooBig, match=r"4 jobs of the batch have fields.*enqueue_many"):
+        admit(*[job()] * 9, *[job(**trait)] * 4, bounds=few)
+
+
+def test_all_jobs_of_a_flow_are_heavy():
+    few, made = Bounds(heavy_jobs=3), [job(flow="f")] * 4
+    check_new_jobs(made[:3], few, Capability.FLOWS, in_flow=True)
+    with pytest.raises(TooBig, match="publish the stage"):
+        check_new_jobs(made, few, Capability.FLOWS, in_flow=True)
 
 
 # --- claims, settlements, steering ----------------------------------------------------------------
@@ -432,3 +456,21 @@ def test_a_cut_error_always_fits_and_is_always_text(message, traceback):
 
     whole = (cut.type + cut.message + cut.traceback).encode()
     assert len(whole) <= 400
+
+
+# --- next steps -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reads", [["x"], 5, (["x"],), (1,), {"x": 1}, ("",), ("x" * 1_000,)], ids=repr
+)
+def test_a_next_step_reads_fields_by_names_in_a_tuple(reads):
+    item = Settlement(
+        id="a",
+        token=Token(1, 1),
+        outcome=Outcome.COMPLETE,
+        flow=FlowStep(then=(job(id="b", flow="f", reads=reads),)),
+    )
+
+    with pytest.raises(BadInput):
+        check_steps((item,), DEFAULT_BOUNDS, EVERYTHING)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
-from oxmill.drivers.mysql.knocking import Knocking, Manner
+from oxmill.drivers.mysql.granted import NEVER, Granted, granting
+from oxmill.drivers.mysql.knocking import Knocking
 from oxmill.drivers.mysql.literals import Sql
+from oxmill.drivers.mysql.manner import Manner
 from oxmill.drivers.mysql.shortcut import HotStart, Last, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
+from oxmill.drivers.mysql.taking_turns import TakingTurns
 from oxmill.drivers.sql.claiming import SqlClaiming
-from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.rows import json_text, stored_nonce
-from oxmill.drivers.sql.steps import Enter, Guard, Rows, abreast
+from oxmill.drivers.sql.steps import Enter, Guard, abreast
 from oxmill.drivers.sql.tending import Ahead, look_ahead
 from oxmill.model.bounds import Bounds
 from oxmill.model.claim import Claim, Claimed, Hold, Renew, Renewed
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Steps, ask
 
-_NEVER: Final = 2**63 - 1
-_EXECUTED: Final = [statement(name, {}) for name in ("claim_prepare", "claim_execute")]
 _MANY: Final = 20
 """Queues that a claim looks at in one go; more go the long way."""
 
@@ -39,12 +39,18 @@ class MysqlClaiming(SqlClaiming):
         plan = super().claim(request)
         if not 0 < len(set(request.queues)) <= _MANY:
             return plan
-        return Plan(plan.name, request, ClaimStart(_long_way, plan, request, self._way(request)))
+        return Plan(plan.name, request, self._start(plan, request))
 
-    def _way(self, request: Claim) -> Shortcut[Any]:
+    def _start(self, plan: Plan[Claimed], request: Claim) -> ClaimStart:
         queues = list(dict.fromkeys(request.queues))
         known = [manner for queue in queues if (manner := self._gated.get(queue)) is not None]
-        return Knocking(queues, request.limit, known[0]) if known else Taking(request)
+        if not known:
+            return ClaimStart(_long_way, plan, request, Taking(request))
+        manner = known[0]
+        knocking = ClaimStart(_long_way, plan, request, Knocking(queues, request.limit, manner))
+        if len(queues) > 1 or manner.terms is None:
+            return knocking
+        return ClaimStart(_otherwise, knocking, request, TakingTurns(request, manner, manner.terms))
 
     def _entered(self, queues: list[str], now: Micros) -> Steps[Ahead]:
         known = [queue for queue in queues if queue in self._gated]
@@ -86,28 +92,13 @@ def _long_way(plan: Plan[Any], _: object) -> Steps[Any]:
     return plan.start()
 
 
+def _otherwise(start: ClaimStart, _: object) -> Steps[Claimed]:
+    return start()
+
+
 def _plain(request: Renew) -> bool:
     ids = {item.id for item in request.items if item.progress is None}
     return len(ids) == len(request.items) > 0
-
-
-class Granted(NamedTuple):
-    """What a claim was given."""
-
-    rows: Rows
-    """The columns of leases, best rank first."""
-    request: Claim
-    now: Micros
-    next_due: Micros | None
-
-    def claimed(self) -> Steps[Claimed]:
-        """The claim's answer."""
-        return Claimed(
-            jobs=(yield from leased_in_flows(self.rows, self.request.nonce)),
-            now=self.now,
-            until=self.now + self.request.lease,
-            next_due=self.next_due,
-        )
 
 
 class Taking(Shortcut[Any]):
@@ -128,25 +119,19 @@ class Taking(Shortcut[Any]):
             "lease": request.lease,
             "shelves": json_text(f"running {queue}" for queue in self._queues),
             "heads": Sql(self._heads()),
-            "never": _NEVER,
+            "never": NEVER,
         }
         texts: list[bytes] = []
         for name in ("claim_look", "claim_ready", "claim_line"):
             texts += [
                 statement(name, asked | {"place": place, "queue": queue}) for place, queue in places
             ]
-        before, _, after = statement("claim_grant", asked).partition(b"?)")
-        words = {"before": before.decode(), "after": f"){after.decode()}"}
-        texts.append(statement("claim_choose", asked))
-        texts.append(statement("claim_words", words))
-        texts += _EXECUTED
-        freeing = {"words": statement("claim_free_keys", asked).decode()}
-        texts.append(statement("claim_taken", freeing))
+        texts += [statement("claim_choose", asked), *granting(asked)]
         if len(places) == 1:
             texts.append(statement("claim_count_one", {"queue": self._queues[0]}))
         else:
             texts.append(statement("claim_count", asked))
-        texts += [*_EXECUTED, statement("claim_given", asked)]
+        texts.append(statement("claim_given", asked))
         return texts + [statement("claim_told", {"place": place}) for place, _ in places]
 
     def _heads(self) -> bytes:

@@ -58,6 +58,20 @@ class MysqlDoorbell(LocalDoorbell):
         Returns once there was a look, so that nothing written later is missed. If there was none
         within a moment, everybody is woken by the first.
         """
+        bell = self._hang(topics)
+        if not self._looked.wait(_CONFIRMED):
+            self._missed = True
+        return bell
+
+    def attend(self, topics: Iterable[str]) -> LocalBell:
+        """The same at once, for somebody in this event loop: the first look wakes everybody."""
+        bell = self._hang(topics)
+        if not self._looked.is_set():
+            self._missed = True
+        return bell
+
+    def _hang(self, topics: Iterable[str]) -> LocalBell:
+        """A bell for these topics, and somebody who looks."""
         if os.getpid() != self._pid:  # the thread and the bells are the parent's
             LocalDoorbell.__init__(self)
             self._start_anew()
@@ -68,8 +82,6 @@ class MysqlDoorbell(LocalDoorbell):
                     target=self._serve, name="oxmill-mysql-bell", daemon=True
                 )
                 self._thread.start()
-        if not self._looked.wait(_CONFIRMED):
-            self._missed = True
         return bell
 
     def close(self) -> None:

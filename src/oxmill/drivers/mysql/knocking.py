@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from oxmill.drivers.mysql.literals import Sql
+from oxmill.drivers.mysql.manner import Manner, Terms, terms_of
 from oxmill.drivers.mysql.shortcut import Ahead, Result, Shortcut
 from oxmill.drivers.mysql.statements import statement
 from oxmill.drivers.sql.limits import GROUP_SLOTS
@@ -35,16 +36,6 @@ _LOOKS: Final = ("guard_rules", "hold_gates", "gates_look", "news_of")
 Reply = Callable[[Mapping[str, Any]], Rows | None]
 """Gives the rows that are asked for, if they are known."""
 _decode: Final = msgspec.json.Decoder().decode
-
-
-@dataclass(slots=True)
-class Manner:
-    """What claims on a gated queue have asked for last: that is read ahead for the next."""
-
-    crowds: bool = False
-    """Whether it matters how many jobs of a group run."""
-    depth: int = 2
-    """How many jobs of each lane are looked at."""
 
 
 class Look(NamedTuple):
@@ -107,6 +98,7 @@ class Knocking(Shortcut[Any]):
         look, news, lanes, ((now,),) = [result.rows for result in results[-4:]]
         seen = Seen(self._queue, Look(*look[0]), news, lanes, now, self._manner)
         self._manner.crowds = bool((seen.look.limits or 0) & GROUP_SLOTS)
+        self._manner.terms = seen.terms(self._limit)
         return seen
 
 
@@ -149,6 +141,13 @@ class Seen(Ahead):
         rows = None if known is None else known(step.parameters)
         self._over = rows is None
         return rows
+
+    def terms(self, limit: int) -> Terms | None:
+        """Those of the queue, if as many jobs seem to be had in the usual way."""
+        look = self.look
+        if look.ruled or look.scoped or look.waiting or look.asides or self.news:
+            return None
+        return terms_of(look.settings) if len(self.lanes) >= limit else None
 
     def _is_about(self, asked: Mapping[str, Any]) -> bool:
         queues: list[str] = _decode(asked["queues"])

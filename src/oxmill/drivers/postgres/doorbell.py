@@ -105,6 +105,16 @@ class PostgresDoorbell(LocalDoorbell):
                 self._missed = True
         return bell
 
+    def attend(self, topics: Iterable[str]) -> LocalBell:
+        """The same at once, for somebody in this event loop: everybody is woken when the server
+        listens."""
+        bell = super().listen(topics)
+        self._run_thread()
+        with self._state:
+            if not self._heard:
+                self._missed = True
+        return bell
+
     def close(self) -> None:
         """Let go of the connection and the thread; bells still open only time out."""
         if os.getpid() != self._pid:  # the thread and its connection are the parent's

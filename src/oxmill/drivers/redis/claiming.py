@@ -55,11 +55,12 @@ class RedisClaiming:
             )
             reply = yield from ask(call)
             now = now or reply[0]
+            before = len(jobs)
             jobs += leased(reply[2:], request.nonce)
             if reply[1] == _MORE:
                 continue
             next_due = min(reply[1] or next_due, next_due or reply[1])
-            if len(reply) - 2 < wanted:
+            if len(jobs) - before < wanted:
                 turn += 1
         full = len(jobs) == request.limit
         return Claimed(

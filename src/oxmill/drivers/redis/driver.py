@@ -32,7 +32,7 @@ from oxmill.store.doorbell import Doorbell
 from oxmill.store.driver import Driver
 
 REDIS_BOUNDS: Final = msgspec.structs.replace(
-    DEFAULT_BOUNDS, batch_jobs=500, heavy_jobs=50, cleanup_jobs=100
+    DEFAULT_BOUNDS, batch_jobs=250, heavy_jobs=50, cleanup_jobs=50
 )
 """Smaller batches than elsewhere, so that no script holds the server for more than a few
 milliseconds: while one runs, nobody else is served."""

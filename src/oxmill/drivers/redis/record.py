@@ -9,6 +9,7 @@ leases and settlements do not rewrite it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -268,24 +269,30 @@ def _flow_state(
 _Told = tuple[bytes, bytes | None, bytes | None, bytes | None, Sequence[bytes | None]]
 
 
-def _parts(told: bytes | list[bytes | None]) -> _Told:
-    """Record, payload and progress that stand aside, joined jobs, values of the fields that are read."""
-    if isinstance(told, bytes):
-        return told, None, None, None, ()
-    if len(told) == _WITHOUT_FLOW:
-        told = [*told, None]
-    blob, aside, progress, joined, *values = told
-    assert blob is not None  # noqa: S101 - a record is always there
-    return blob, aside, progress, joined, values
+def _parts(told: Iterable[Any]) -> Iterator[_Told]:
+    """Of each job, as claim.lua tells it: record, payload and progress that stand aside, joined jobs, values of
+    the fields that are read."""
+    rest = iter(told)
+    for first in rest:
+        if type(first) is bytes:
+            yield first, None, None, None, ()
+        elif type(first) is int:
+            yield next(rest), None, None, None, tuple(islice(rest, first))
+        elif len(first) == _WITHOUT_FLOW:
+            blob, aside, progress = first
+            yield blob, aside, progress, None, ()
+        else:
+            blob, aside, progress, joined, *values = first
+            yield blob, aside, progress, joined, values
 
 
-def leased(told: Iterable[bytes | list[bytes | None]], nonce: int) -> Iterator[LeasedJob]:
+def leased(told: Iterable[Any], nonce: int) -> Iterator[LeasedJob]:
     """What a holder gets. Jobs of one task mostly share their description. The values are given by place:
     by name they take six times as long."""
     known: dict[bytes, tuple[About, str | None]] = {}
     names: dict[str, tuple[str, ...]] = {}
     token = Token(1, nonce)
-    for blob, aside, progress, joined, values in map(_parts, told):
+    for blob, aside, progress, joined, values in _parts(told):
         job_id, (s, worse), described, payload = _split(blob)
         read = known.get(described)
         if read is None:

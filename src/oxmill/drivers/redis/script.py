@@ -32,7 +32,9 @@ class Script:
     @cached_property
     def text(self) -> str:
         """The whole text, as the server gets it."""
-        bodies = (load(_PACKAGE, f"{part}.lua") for part in ("clock", *self.parts, self.name))
+        bodies = (
+            load(_PACKAGE, f"{part}.lua") for part in ("clock", "bells", *self.parts, self.name)
+        )
         text = "\n".join(bodies)
         return f"{prelude(text)}\n{text}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -37,39 +37,51 @@ def leased_in_flows(
     they read and what was joined. `fields` is what they read as far as their rows tell that, if it
     is known: flow, name, value."""
     leases = [(row, extras_in(row[EXTRAS_OF_LEASE])) for row in rows]
-    if not [extras for _, extras in leases if extras.flow is not None]:
+    in_flows = [lease for lease in leases if lease[1].flow is not None]
+    if not in_flows:
         return tuple([leased(row, extras, nonce) for row, extras in leases])
-    found = yield from _nodes([row[ID_OF_LEASE] for row, extras in leases if _goes_on(row, extras)])
-    joined = yield from _joined(found.values())
-    states = yield from _fields(
-        [
-            (extras.flow, names)
-            for row, extras in leases
-            if extras.flow is not None
-            and (not fields or row[ID_OF_LEASE] in found)
-            and (names := _reads(extras, found.get(row[ID_OF_LEASE])))
-        ]
-    )
+    # Of a job that has run before, more may be to be told than what it was stored with.
+    going_on = [
+        row[ID_OF_LEASE]
+        for row, extras in in_flows
+        if row[ATTEMPT_OF_LEASE] > 0 or extras.reads is None
+    ]
+    found = (yield from _nodes(going_on)) if going_on else {}
+    joined = (yield from _joined(found.values())) if found else {}
+    states = yield from _fields(_wanted(in_flows, found, known=bool(fields)))
     for flow, name, value in fields:
         states[flow][name] = value
     told: list[LeasedJob] = []
     for row, extras in leases:
-        more: dict[str, Any] = {}
-        if extras.flow is not None:
-            node = found.get(row[ID_OF_LEASE])
-            names = _reads(extras, node)
-            if names is not None:
-                state = states[extras.flow]
-                more["flow_state"] = {name: state[name] for name in names if name in state}
-            if node is not None and node.resume is not None:
-                more |= {"resume": node.resume, "joined": joined[node.job]}
-        told.append(leased(row, extras, nonce, **more))
+        node = found.get(row[ID_OF_LEASE]) if found else None
+        names = extras.reads if node is None else node.reads_names
+        read: dict[str, bytes] | None = None
+        if names is not None and extras.flow is not None:
+            state = states[extras.flow]
+            read = {name: state[name] for name in names if name in state}
+        job = leased(row, extras, nonce, read)
+        if node is not None and node.resume is not None:
+            job = msgspec.structs.replace(job, resume=node.resume, joined=joined[node.job])
+        told.append(job)
     return tuple(told)
 
 
-def _goes_on(row: Sequence[Any], extras: Extras) -> bool:
-    """Whether more may be to be told of a job than what it was stored with."""
-    return extras.flow is not None and (row[ATTEMPT_OF_LEASE] > 0 or extras.reads is None)
+Found = Mapping[str, Node]
+States = defaultdict[str, dict[str, bytes]]
+
+
+def _wanted(
+    leases: Sequence[tuple[Sequence[Any], Extras]], found: Found, *, known: bool
+) -> list[tuple[str | None, tuple[str, ...]]]:
+    """What these jobs read of which flow; `known` if that is known as far as their rows tell it."""
+    if not found:
+        return [] if known else [(each.flow, each.reads) for _, each in leases if each.reads]
+    return [
+        (extras.flow, names)
+        for row, extras in leases
+        if (not known or row[ID_OF_LEASE] in found)
+        and (names := _reads(extras, found.get(row[ID_OF_LEASE])))
+    ]
 
 
 def _reads(extras: Extras, node: Node | None) -> tuple[str, ...] | None:
@@ -115,15 +127,14 @@ def _joined(found: Iterable[Node]) -> Steps[defaultdict[int, tuple[str, ...]]]:
     return children
 
 
-def _fields(
-    wanted: Sequence[tuple[str, tuple[str, ...]]],
-) -> Steps[defaultdict[str, dict[str, bytes]]]:
+def _fields(wanted: Sequence[tuple[str | None, tuple[str, ...]]]) -> Steps[States]:
     """At least these fields of these flows' states, as far as they are there."""
-    states: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    states: States = defaultdict(dict)
     if wanted:
-        flows = {flow for flow, _ in wanted}
+        # In the order in which the jobs came, which is nearly that in which the fields are stored.
+        flows = dict.fromkeys([flow for flow, _ in wanted])
         names = {name for each in {names for _, names in wanted} for name in each}
-        asked = {"ids": json_text(sorted(flows)), "names": json_text(sorted(names))}
+        asked = {"ids": json_text(flows), "names": json_text(sorted(names))}
         for flow, name, value in (yield from ask(Statement("state_fields", asked, alone=True))):
             states[flow][name] = value
     return states

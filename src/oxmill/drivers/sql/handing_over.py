@@ -6,7 +6,8 @@ waits or publishes, and whatever is the least bit doubtful, goes the long way in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -29,6 +30,7 @@ from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
 _WAITING = State.WAITING.value
+_WON, _SUCCEEDED = Ruling.WON, State.SUCCEEDED
 
 reads_text = lru_cache(maxsize=256)(names_text)
 """The fields that a task reads are the same for all its jobs."""
@@ -49,11 +51,8 @@ def next_steps(items: Iterable[Settlement]) -> list[NewJob] | None:
     return made
 
 
-def merged_fields(flows: Iterable[tuple[str, FlowStep]]) -> list[tuple[str, str, bytes]]:
-    """The fields that steps write into the states of their flows, the last one of a name, in the
-    order in which everybody locks them."""
-    merged = {(flow, name): value for flow, step in flows for name, value in step.merge.items()}
-    return [(*key, merged[key]) for key in sorted(merged)]
+Leave = Callable[[Sequence[str], Micros], Steps[list[str]]]
+"""Flows, each named once, have one live job less; gives those that end by that."""
 
 
 @dataclass(slots=True)
@@ -63,11 +62,16 @@ class _HandedOver:
     now: Micros
     numbers: Iterator[int]
     ledger: Ledger
-    ended: dict[str, int] = field(default_factory=dict)
-    made: dict[tuple[str, str], int] = field(default_factory=dict)
+    queues: list[str] = field(default_factory=list)
+    """Where jobs ended."""
+    made: list[tuple[str, str]] = field(default_factory=list)
+    """Where jobs began, and in which state."""
     plain: list[int] = field(default_factory=list)
     with_result: list[tuple[bytes, Micros, None, int]] = field(default_factory=list)
-    steps: list[tuple[str, FlowStep]] = field(default_factory=list)
+    merged: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """The fields that are written, the last one of a name."""
+    left: list[str] = field(default_factory=list)
+    """Flows that have one live job less."""
     rows: list[Row] = field(default_factory=list)
     nodes: list[tuple[int, str, str, str | None]] = field(default_factory=list)
     labelled: list[Row] = field(default_factory=list)
@@ -80,36 +84,37 @@ class _HandedOver:
         _, seq, queue, _, _, _, extras, group, _ = lease
         flow = extras_in(extras).flow
         assert flow is not None  # noqa: S101 - `keep` says that it is of a flow
-        self.steps.append((flow, step))
+        for name, value in step.merge.items():
+            self.merged[flow, name] = value
         if item.result is None:
             self.plain.append(seq)
         else:
             self.with_result.append((item.result, self.now, None, seq))
         if group is not None:
             self.stopped[group, queue] = None
-        self.ended[queue] = self.ended.get(queue, 0) + 1
+        self.queues.append(queue)
         then = step.then
-        if len(then) != 1:
+        if not then:
+            self.left.append(flow)
+        elif len(then) > 1:
             self.ledger.go_on(flow, len(then) - 1)
         for job in then:
             self._make(flow, job, next(self.numbers))
 
     def _make(self, flow: str, job: NewJob, seq: int) -> None:
         row = step_row(job, flow, seq, self.now)
-        state = row[STATE_OF_ROW]
         self.rows.append(row)
         self.nodes.append((seq, job.id, flow, reads_text(job.reads)))
+        self.made.append((job.queue, row[STATE_OF_ROW]))
         if job.fields or job.tags:
             self.labelled.append(row)
-        key = (job.queue, state)
-        self.made[key] = self.made.get(key, 0) + 1
-        if job.group is not None and state == _WAITING:
+        if job.group is not None and row[STATE_OF_ROW] == _WAITING:
             self.newcomers.append((job.group, job.queue, job.priority, seq))
 
     @property
     def gained(self) -> set[str]:
         """Queues in which next steps wait."""
-        return {queue for queue, state in self.made if state == _WAITING}
+        return {queue for queue, state in set(self.made) if state == _WAITING}
 
     def write(self) -> Steps[None]:
         """Write them down."""
@@ -119,8 +124,10 @@ class _HandedOver:
             yield from ask(Many("add_node", self.nodes))
         if self.labelled and (found := labels_of(self.labelled)):
             yield from ask(Many("add_fields", found))
-        if merged := merged_fields(self.steps):
-            yield from ask(Many("put_state", merged))
+        if self.merged:
+            # In the order in which everybody locks them.
+            fields = [(*key, value) for key, value in sorted(self.merged.items())]
+            yield from ask(Many("put_state", fields))
         if self.plain:
             asked = {"seqs": json_text(self.plain), "now": self.now, "prune_at": None}
             yield from ask(Statement("complete_jobs", asked))
@@ -129,16 +136,31 @@ class _HandedOver:
         yield from join_lanes(self.newcomers)
         yield from free_lanes(self.stopped)
         tally = Tally()
-        for queue, n in self.ended.items():
+        for queue, n in Counter(self.queues).items():
             tally.add(queue, State.RUNNING, -n)
             tally.add(queue, State.SUCCEEDED, n, n)
-        for (queue, state), n in self.made.items():
+        for (queue, state), n in Counter(self.made).items():
             tally.add(queue, State(state), n)
         yield from tally.write()
 
+    def enter_left(self) -> None:
+        """Have the ledger say what flows have one live job less."""
+        for flow in self.left:
+            self.ledger.go_on(flow, -1)
+
+    def settle_flows(self, leave: Leave) -> Steps[list[str]]:
+        """Write down how many jobs of flows are live; gives the flows that end."""
+        once = len(set(self.left)) == len(self.left)
+        if not once:
+            self.enter_left()
+        yield from self.ledger.write(self.now)
+        if self.left and once:
+            self.ledger.ended += yield from leave(self.left, self.now)
+        return self.ledger.ended
+
 
 def hand_over(
-    items: Sequence[Settlement], now: Micros, flows: InFlows
+    items: Sequence[Settlement], now: Micros, flows: InFlows, leave: Leave
 ) -> Steps[dict[str, Settled] | None]:
     """Settle these steps, if all of them are of the usual kind and under a valid token; otherwise
     nothing is written, and there is no answer."""
@@ -150,7 +172,7 @@ def hand_over(
     asked = [Statement("step_leases", ids, locks=True), Statement("jobs_there", next_ids)]
     rows, *there = yield from ask(Wave(asked if made else asked[:1]))
     leases = {row[0]: row for row in rows}
-    if any(there) or not all(_held(leases.get(item.id), item) for item in items):
+    if any(there) or not _all_held(items, leases):
         return None
     drawn = [Draw(len(made))] if made else []
     waited_for, *numbers = yield from ask(Wave([Statement("awaited", ids), *drawn]))
@@ -165,24 +187,35 @@ def hand_over(
         answers[item.id] = won(item.id, lease[2], lease[7], lease[8])
     yield from done.write()
     if awaited:  # then the flows are written after what is set off
+        done.enter_left()
         ripples = [Ripple(Kind.CLOSE, item.id, ok=1) for item in items if item.id in awaited]
         flows.handed_over(done.gained, (), ripples)
     else:
-        yield from ledger.write(now)
-        flows.handed_over(done.gained, ledger.ended)
+        flows.handed_over(done.gained, (yield from done.settle_flows(leave)))
     return answers
+
+
+def leave_by_ledger(flows: Sequence[str], now: Micros) -> Steps[list[str]]:
+    """The way of every database to leave flows."""
+    ledger = Ledger()
+    for flow in flows:
+        ledger.go_on(flow, -1)
+    yield from ledger.write(now)
+    return ledger.ended
 
 
 def won(job_id: str, queue: str, group: str | None, limits: int | None) -> Settled:
     """The answer for a job that has succeeded."""
     gained = (queue,) if limits and frees(limits, group) else ()
-    return Settled(id=job_id, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained)
+    return Settled(id=job_id, ruling=_WON, state=_SUCCEEDED, queue=queue, gained=gained)
 
 
-def _held(lease: Sequence[Any] | None, item: Settlement) -> bool:
-    """Whether this is the lease of a job of a flow, under the token of the settlement."""
-    if lease is None:
-        return False
-    _, _, _, attempt, nonce, keep, _, _, _ = lease
-    token = item.token
-    return bool(keep == IN_FLOW and attempt == token.attempt and nonce == stored_nonce(token.nonce))
+def _all_held(items: Sequence[Settlement], leases: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether these are leases of jobs of flows, under the tokens of the settlements."""
+    for item in items:
+        lease, token = leases.get(item.id), item.token
+        if lease is None or lease[5] != IN_FLOW or lease[3] != token.attempt:
+            return False
+        if lease[4] != stored_nonce(token.nonce):
+            return False
+    return True

@@ -245,10 +245,17 @@ ID_OF_LEASE, ATTEMPT_OF_LEASE, EXTRAS_OF_LEASE = 1, 5, 12
 """Where these stand among the columns of a lease."""
 
 
-def leased(row: Sequence[Any], extras: Extras, nonce: int, **in_flow: Any) -> LeasedJob:
+def leased(
+    row: Sequence[Any],
+    extras: Extras,
+    nonce: int,
+    flow_state: Mapping[str, bytes] | None = None,
+) -> LeasedJob:
     """A row read just before it was granted, and what is unusual about it, as its holder gets it."""
-    _, job_id, queue, task, payload, attempt, priority, failures, *rest = row
-    crashes, max_attempts, enqueued_at, group, _, progress, unique_key = rest
+    # fmt: off
+    (_, job_id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+     enqueued_at, group, _, progress, unique_key) = row
+    # fmt: on
     return LeasedJob(
         id=job_id,
         queue=queue,
@@ -268,8 +275,8 @@ def leased(row: Sequence[Any], extras: Extras, nonce: int, **in_flow: Any) -> Le
         parent=extras.parent,
         progress=progress,
         unique=unique_key,
+        flow_state=flow_state,
         fault=extras.fault,
-        **in_flow,
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.completing import complete
-from oxmill.drivers.sql.handing_over import hand_over
+from oxmill.drivers.sql.handing_over import hand_over, leave_by_ledger
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.stepping import InFlows, Step
 from oxmill.drivers.sql.steps import NOW, Statement, operation
@@ -26,6 +26,9 @@ from oxmill.store.plan import Plan, Steps, ask
 
 class SqlSettling:
     """Records how leases ended."""
+
+    leave = staticmethod(leave_by_ledger)
+    """How the flows of last steps are left."""
 
     def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
@@ -66,7 +69,7 @@ class SqlSettling:
         if others:
             answers |= yield from self.judge_all(others, now, flows)
         if steps:
-            handed_over = yield from hand_over(steps, now, flows)
+            handed_over = yield from hand_over(steps, now, flows, self.leave)
             if handed_over is None:
                 handed_over = yield from self.judge_all(steps, now, flows)
             answers |= handed_over

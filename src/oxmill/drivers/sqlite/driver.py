@@ -10,13 +10,13 @@ from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
-from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.drivers.sqlite.borrowing import SqliteBorrowing
 from oxmill.drivers.sqlite.claiming import SqliteClaiming
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
 from oxmill.drivers.sqlite.installing import SqliteInstalling
+from oxmill.drivers.sqlite.settling import SqliteSettling
 from oxmill.drivers.sqlite.shrinking import give_back_pages
 from oxmill.drivers.sqlite.transport import SqliteTransport
 from oxmill.errors import StoreRefused
@@ -61,7 +61,7 @@ def open_sqlite(
         installing=SqliteInstalling(place),
         enqueueing=SqlEnqueueing(bounds, able),
         claiming=SqliteClaiming(bounds),
-        settling=SqlSettling(bounds, able),
+        settling=SqliteSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
         steering=SqlSteering(bounds, able),
         inspecting=SqlInspecting(bounds, able),

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from oxmill.drivers.sql.arriving import STATE_OF_ROW, arrival, arrivals, labels_of
-from oxmill.drivers.sql.lanes import newcomers
+from oxmill.drivers.sql.arriving import arrivals, labels_of
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.steps import (
     Draw,
@@ -29,6 +28,7 @@ from oxmill.drivers.sql.steps import (
     Wave,
     Whole,
 )
+from oxmill.drivers.sqlite.binding import bindable, is_plain, plain_insert
 from oxmill.drivers.sqlite.statements import (
     SEVERAL,
     positional_text,
@@ -36,7 +36,7 @@ from oxmill.drivers.sqlite.statements import (
     statement_text,
     takes_all,
 )
-from oxmill.model.job import Enqueued, NewJob, Verdict
+from oxmill.model.job import Enqueued, Verdict
 from oxmill.model.state import State
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan, Step, Steps, Together
@@ -44,9 +44,8 @@ from oxmill.store.plan import Plan, Step, Steps, Together
 T = TypeVar("T")
 
 _SEQ = ("", "seq")
-_CREATED, _WAITING = Verdict.CREATED, State.WAITING
+_CREATED, _WAITING, _WAITING_TEXT = Verdict.CREATED, State.WAITING, State.WAITING.value
 _COUNT = positional_text("add_counts")
-_INSERT = positional_text("insert_job")
 _LAST = statement_text("last_number")
 _UNDO = positional_text("undo_drawn")
 
@@ -122,7 +121,7 @@ class Session:
             if type(shortcut) is not Fresh:
                 answer = self._reply(shortcut)
             elif len(shortcut.jobs) == 1:
-                answer = self._store_one(shortcut.jobs[0])
+                answer = self._store_one(shortcut)
             else:
                 answer = self._store(shortcut)
             if answer is not None:
@@ -179,18 +178,19 @@ class Session:
             return self._cursor.execute(statement_text(step.name), rows).rowcount
         return self._run(step.name, step.rows)
 
-    def _run(self, name: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    def _run(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+        without, rows = bindable(name, rows)
         if len(rows) == 1:
-            return self._cursor.execute(positional_text(name), rows[0]).rowcount
+            return self._cursor.execute(positional_text(name, without), rows[0]).rowcount
         changed, done = 0, 0
-        text = several_text(name)
+        text = several_text(name, without)
         if text is not None:
             for done in range(SEVERAL, len(rows) + 1, SEVERAL):
                 values = list(chain.from_iterable(rows[done - SEVERAL : done]))
                 changed += self._cursor.execute(text, values).rowcount
         if done < len(rows):
             left = rows[done:] if done else rows
-            changed += self._cursor.executemany(positional_text(name), left).rowcount
+            changed += self._cursor.executemany(positional_text(name, without), left).rowcount
         return changed
 
     def _store(self, step: Fresh) -> tuple[Enqueued, ...] | None:
@@ -207,23 +207,22 @@ class Session:
         self._add(new.counts)
         return new.answers
 
-    def _store_one(self, job: NewJob) -> tuple[Enqueued, ...] | None:
-        """The same for one job, by a shorter way: every blocking enqueue comes through here."""
+    def _store_one(self, step: Fresh) -> tuple[Enqueued, ...] | None:
+        """The same for one job, by a shorter way if there is nothing unusual about it: every blocking
+        enqueue comes through here."""
+        job = step.jobs[0]
+        if not is_plain(job):
+            return self._store(step)
         cursor, counts, seq = self._cursor, self._counts, self._draw(1)
-        row, state = arrival(job, seq, self._clock())
-        if cursor.execute(_INSERT, row).rowcount < 1:
+        if cursor.execute(*plain_insert(job, seq, self._clock())).rowcount < 1:
             cursor.execute(_UNDO, (seq, seq))
             return None
-        if row[-2] is not None:
-            self._run("add_fields", labels_of((row,)))
-        if job.group is not None and state is _WAITING:
-            self._run("join_lanes", newcomers([(job.group, job.queue, job.priority, seq)]))
-        key = queue, name = job.queue, row[STATE_OF_ROW]
+        key = queue, _ = job.queue, _WAITING_TEXT
         if key in counts:
             counts[key][2] += 1
         else:
-            counts[key] = [queue, name, 1, 0]
-        return (Enqueued(id=job.id, verdict=_CREATED, state=state),)
+            counts[key] = [queue, _WAITING_TEXT, 1, 0]
+        return (Enqueued(id=job.id, verdict=_CREATED, state=_WAITING),)
 
     def _add(self, changes: Mapping[tuple[str, str], Sequence[int]]) -> None:
         counts = self._counts

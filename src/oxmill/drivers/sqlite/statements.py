@@ -10,6 +10,7 @@ from oxmill.store.statements import load
 
 _PACKAGE = "oxmill.drivers.sqlite"
 _PARAMETER = re.compile(r"(?<!:):[a-z_]+")
+_LISTS = re.compile(r"\(([^()]+)\)\s+VALUES \(([^()]+)\)")
 _VALUES = re.compile(r"(?<=VALUES )\([^()]+\)")
 
 SEVERAL: Final = 16
@@ -24,15 +25,26 @@ def statement_text(name: str) -> str:
 
 
 @cache
-def positional_text(name: str) -> str:
-    """The same with its named parameters by position: binding them is three times as fast."""
-    return _PARAMETER.sub("?", statement_text(name))
+def positional_text(name: str, without: tuple[int, ...] = ()) -> str:
+    """The same with its named parameters by position: binding them is three times as fast. Of an
+    insert of values, `without` some columns, which are NULL then."""
+    text = statement_text(name)
+    if without:
+        text = _LISTS.sub(lambda lists: _left(lists, without), text)
+    return _PARAMETER.sub("?", text)
+
+
+def _left(lists: re.Match[str], without: tuple[int, ...]) -> str:
+    columns, values = (each.split(",") for each in lists.groups())
+    kept = [at for at in range(len(values)) if at not in without]
+    left = ",".join([columns[at] for at in kept]), ",".join([values[at] for at in kept])
+    return "({}) VALUES ({})".format(*left)
 
 
 @cache
-def several_text(name: str) -> str | None:
+def several_text(name: str, without: tuple[int, ...] = ()) -> str | None:
     """The same for `SEVERAL` rows at once, if it is an insert of values."""
-    text = positional_text(name)
+    text = positional_text(name, without)
     values = _VALUES.search(text)
     if values is None:
         return None

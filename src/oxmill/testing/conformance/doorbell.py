@@ -274,8 +274,8 @@ async def test_a_job_that_comes_too_late_for_its_join_rings(world: World) -> Non
 
 async def test_what_a_settlement_leaves_rings_for_a_sweeper(world: World) -> None:
     await start(world, "a")
-    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 250):
-        await start(world, *(node(f"{first}-{n}", "a") for n in range(250)))
+    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 50):
+        await start(world, *(node(f"{first}-{n}", "a") for n in range(50)))
     lease = await take(world, "a")
 
     with listening(world, SWEEP) as bell:
@@ -287,8 +287,8 @@ async def test_what_a_settlement_leaves_rings_for_a_sweeper(world: World) -> Non
 async def test_what_an_enqueue_leaves_rings_for_a_sweeper(world: World) -> None:
     """The jobs of a large stage are let go in parts."""
     ids = [f"n{n}" for n in range(world.driver.bounds.cleanup_jobs + 1)]
-    for first in range(0, len(ids), 250):
-        await start(world, *ids[first : first + 250], stage="s")
+    for first in range(0, len(ids), 50):
+        await start(world, *ids[first : first + 50], stage="s")
 
     with listening(world, SWEEP) as bell:
         await start(world, "last", stage="s", publish="s")
@@ -308,8 +308,8 @@ async def too_late(world: World, how: str) -> None:
 @pytest.mark.parametrize("how", ["expired", "poisoned"])
 async def test_what_a_claim_leaves_rings_for_a_sweeper(world: World, how: str) -> None:
     await too_late(world, how)
-    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 250):
-        await start(world, *(node(f"{first}-{n}", "a") for n in range(250)))
+    for first in range(0, world.driver.bounds.cleanup_jobs + 1, 50):
+        await start(world, *(node(f"{first}-{n}", "a") for n in range(50)))
     await world.pass_time(world.span(2))
 
     with listening(world, SWEEP) as bell:

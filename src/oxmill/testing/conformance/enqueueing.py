@@ -254,6 +254,16 @@ async def test_a_batch_over_the_limit_is_refused_whole(world: World) -> None:
     assert (await world.do(Find())).jobs == ()
 
 
+async def test_more_heavy_jobs_than_a_step_may_take_are_refused_whole(world: World) -> None:
+    most = world.driver.bounds.heavy_jobs
+    many = tuple(new_job(str(number), fields={"user": number}) for number in range(most + 1))
+
+    with pytest.raises(TooBig):
+        await world.do(Enqueue(jobs=many))
+
+    assert (await world.do(Find())).jobs == ()
+
+
 async def test_flows_are_refused_where_they_are_not_supported(world: World) -> None:
     if Capability.FLOWS in world.driver.capabilities:
         pytest.skip("this store supports flows")

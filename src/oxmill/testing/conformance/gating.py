@@ -82,7 +82,7 @@ async def test_many_claimers_keep_an_ordered_group_in_order(world: World) -> Non
 
 async def test_after_a_pause_on_a_group_has_returned_no_claim_gives_its_jobs(world: World) -> None:
     world.require(Capability.SCOPED_RULES)
-    await world.enqueue(*of_group("a", 60), *of_group("b", 60))
+    await world.fill(*of_group("a", 60), *of_group("b", 60))
     rule = Rule(kind=RuleKind.PAUSE, target="a", scope=Scope.GROUP)
 
     await world.at_once(*claims(world, 2), PutRules(set=(rule,)))

@@ -26,8 +26,8 @@ from oxmill.testing.conformance.world import (
 async def many(world: World, *after: str, **options: object) -> list[str]:
     """More jobs of the flow than one step sees to."""
     ids = [f"n{n:04}" for n in range(world.driver.bounds.cleanup_jobs + 20)]
-    for first in range(0, len(ids), 250):
-        await start(world, *(node(each, *after, **options) for each in ids[first : first + 250]))
+    for first in range(0, len(ids), 50):
+        await start(world, *(node(each, *after, **options) for each in ids[first : first + 50]))
     return ids
 
 
@@ -111,10 +111,11 @@ async def test_siblings_that_others_want_do_not_hold_up_a_sweep(world: World) ->
 async def test_a_large_fan_in_fires_once_all_have_ended(world: World) -> None:
     world.require(Capability.FLOWS)
     await start(world, "p")
-    children = tuple(node(f"c{n}") for n in range(300))
+    third = min(100, world.driver.bounds.heavy_jobs // 3)
+    children = tuple(node(f"c{n}") for n in range(3 * third))
     await done(world, "p", flow=FlowStep(spawn=children, resume="go"))
     for _ in range(3):
-        leases = await world.claim(100)
+        leases = await world.claim(third)
         items = tuple(
             Settlement(id=each.id, token=each.token, outcome=Outcome.COMPLETE) for each in leases
         )

@@ -188,7 +188,7 @@ async def test_a_large_flow_is_all_there_or_not_at_all(world: World) -> None:
     world.require(Capability.FLOWS)
     many = 2 * world.driver.bounds.cleanup_jobs + 50
     ids = [f"n{n}" for n in range(many)]
-    chunk = min(world.driver.bounds.batch_jobs, 500)
+    chunk = min(world.driver.bounds.batch_jobs, world.driver.bounds.heavy_jobs, 500)
     for first in range(0, many, chunk):
         await start(world, *ids[first : first + chunk], stage="s")
     assert await ready(world) == []

@@ -121,7 +121,7 @@ class World:
 
     async def fill(self, *jobs: NewJob | str) -> None:
         """Enqueue any number of jobs, in as many batches as the store wants."""
-        most = self.driver.bounds.batch_jobs
+        most = min(self.driver.bounds.batch_jobs, self.driver.bounds.heavy_jobs)
         for first in range(0, len(jobs), most):
             await self.enqueue(*jobs[first : first + most])
 

@@ -14,7 +14,7 @@ for _, job in ipairs(found) do
     s[CANCEL], s[REASON] = 1, ARGV[6]
     save(job)
     asked[#asked + 1] = job.id
-    control = true
+    ended.ordered = true
   else
     finish(job, CANCELLED, ARGV[6])
   end

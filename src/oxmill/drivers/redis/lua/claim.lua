@@ -5,16 +5,15 @@
 -- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
 -- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, or
 -- {record, payload, progress} where these stand aside; of a flow {record, payload, progress, joined,
--- fields read…}.
+-- fields read…} or, if nothing stands aside, the number of fields read, its record and the fields, not in a
+-- list of their own, which takes the server longer than all they hold.
 make_way()
-local queues = {unpack(ARGV, 8)}
 local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])
-tidy(queues, bound)
-local open, gated = open_of(queues)
--- So that no script is long, this way gives fewer at once; who wants more asks again.
-local most = math.min(limit, math.max(bound, 1))
-local sources, claim = {}, {aside = bound, cut = false, scoped = gates.scoped()}
-local chosen
+-- So that no script is long, this way gives fewer at once, and fewer still if there was anything to see to; who
+-- wants more asks again.
+local most = math.min(limit, tidy({unpack(ARGV, 8)}, bound) and math.max(bound, 1) or math.max(2 * bound, 1))
+local open, gated = open_of({unpack(ARGV, 8)})
+local sources, claim, chosen = {}, {aside = bound, cut = false, scoped = gates.scoped()}, nil
 if gated then
   for i, queue in ipairs(open) do sources[i] = turns.source(queue, most, bound, claim) end
   chosen = turns.choose(sources, most, claim)
@@ -25,10 +24,10 @@ local leased = grant(chosen)
 for _, source in ipairs(sources) do turns.finish(source) end
 flush()
 local next_due
-local function sooner(moment)
-  if moment and (not next_due or moment < next_due) then next_due = moment end
-end
 if #chosen < limit then
+  local function sooner(moment)
+    if moment and (not next_due or moment < next_due) then next_due = moment end
+  end
   for _, queue in ipairs(open) do
     sooner(head(due_of(queue)))
     sooner(head(leases_of(queue)))

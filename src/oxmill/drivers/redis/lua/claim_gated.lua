@@ -146,7 +146,7 @@ if short.gated then
   end
 
   local function claim()
-    if limit > tonumber(ARGV[7]) or redis.call('HGET', RULES, 'throttle:queue:' .. queue) then return nil end
+    if limit > 2 * tonumber(ARGV[7]) or redis.call('HGET', RULES, 'throttle:queue:' .. queue) then return nil end
     local settings = settings_of()
     local tat = settings and queue_open(settings)
     local lanes, names = nil, nil
@@ -160,14 +160,12 @@ if short.gated then
     local spent = chosen and groups_open(served, records, settings)
     if not spent then return nil end
 
-    local answer, leases, jobs, seqs = {now, 0}, {}, {}, {}
+    local leases, jobs, seqs = {}, {}, {}
     local until_when = string.format('%d', now + lease)
     for i, member in ipairs(chosen) do seqs[i] = string.sub(member, -6) end
     for i, blob in ipairs(redis.call('HMGET', JOBS, unpack(seqs))) do
-      local record, told
-      if blob then record, told = short.leased(blob) end
+      local record = blob and short.leased(blob)
       if not record then return nil end
-      answer[i + 2] = told
       jobs[2 * i - 1], jobs[2 * i] = seqs[i], record
       leases[2 * i - 1], leases[2 * i] = until_when, seqs[i]
     end
@@ -205,7 +203,7 @@ if short.gated then
     short.count_flows()
     redis.call('ZADD', MOMENTS, 'LT', until_when, queue)
     redis.call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
-    return answer
+    return short.answer
   end
 
   local answer = claim()

@@ -15,14 +15,12 @@ if short.queue and not short.gated then
       local member = members[i]
       seqs[i] = #member == 6 and member or string.sub(member, -6)
     end
-    local answer, until_when = {now, 0}, string.format('%d', now + lease)
+    local answer, until_when = short.answer, string.format('%d', now + lease)
     if #seqs > 0 then
       local records, ends, blobs = {}, {}, redis.call('HMGET', JOBS, unpack(seqs))
       for i = 1, #seqs do
-        local blob, record, told = blobs[i], nil, nil
-        if blob then record, told = leased(blob) end
+        local record = blobs[i] and leased(blobs[i])
         if not record then return nil end
-        answer[i + 2] = told
         records[2 * i - 1], records[2 * i] = seqs[i], record
         ends[2 * i - 1], ends[2 * i] = until_when, seqs[i]
       end

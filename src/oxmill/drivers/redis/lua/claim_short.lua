@@ -3,16 +3,18 @@
 -- KEYS: those of keys.py.
 -- ARGV: as claim.lua.
 -- Result: `short`: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
--- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time and
--- what its holder is told, nothing if the job is another; `count_flows()`, to be called once these are written.
-local short = {}
+-- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time, nothing
+-- if the job is another; `answer`, to which that adds what the holder is told; `count_flows()`, to be called once
+-- these are written.
+local short = {answer = {now, 0}}
 do
   -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps
   -- due, attempts, crashes and retention. What a lease adds is the same for all of them.
   local MOST, WAITING, RUNNING = 8, 3, 4
   local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
   local FLAGS = {'pause:queue:', 'block:queue:', 'gated:queue:'}
-  local lease, additions, started_in = tonumber(ARGV[3]), {}, {}
+  local lease, additions, answer, told = tonumber(ARGV[3]), {}, short.answer, 2
+  local flows, started_in = {}, {}
 
   local function look()
     local found, flags = nil, {'scoped'}
@@ -68,7 +70,7 @@ do
       if not names_in[reads] then
         local names = {}
         for name in string.gmatch(sub(reads, 2), '[^\31]+') do names[#names + 1] = name end
-        names_in[reads] = names
+        names_in[reads] = #names > 0 and names or true
       end
       return names_in[reads]
     end
@@ -80,12 +82,12 @@ do
     local function starting_middle(text)
       local at = cut.skip(text, 1, 4)
       if string.find(text, FRESH, at, true) ~= at then return nil end
-      return {text = sub(text, 1, at - 1) .. started .. sub(text, at + #FRESH), frames = {}}
+      return sub(text, 1, at - 1) .. started .. sub(text, at + #FRESH)
     end
 
-    -- The fields that are read.
+    -- The fields that are read, if any are.
     local function reading(text, places)
-      if places < PLACE_READS then return {} end
+      if places < PLACE_READS then return true end
       local _, reads = cmsgpack.unpack_one(text, cut.skip(text, 1, 2) - 1)
       return names_of(reads)
     end
@@ -107,31 +109,41 @@ do
     local function lease_of(blob)
       local o, head, middle, names = take(blob)
       if not o then return redo(blob) end
-      local frame = middle.frames[o]
+      local frame, enqueued, from = o.frames[middle], o.enqueued, o.from
       if not frame then
-        local size = o.size + #middle.text - (o.from - o.enqueued - 9)
-        frame = struct.pack('>BI3I3', o.id_size, size, o.about)
-        middle.frames[o] = frame
+        frame = struct.pack('>BI3I3', o.id_size, o.size + #middle - (from - enqueued - 9), o.about)
+        o.frames[middle] = frame
       end
-      return frame .. sub(blob, 8, o.start - 1) .. head .. sub(blob, o.enqueued + 1, o.enqueued + 8) .. middle.text
-        .. sub(blob, o.from), sub(blob, o.from, o.over - 1), names
+      return frame .. sub(blob, 8, o.start - 1) .. head .. sub(blob, enqueued + 1, enqueued + 8) .. middle
+        .. sub(blob, from), sub(blob, from, o.over - 1), names
     end
 
     return function(blob)
       local record, flow, names = lease_of(blob)
       if not record or flow == '' then return nil end
-      started_in[flow] = (started_in[flow] or 0) + 1
-      if #names == 0 then return record, {record, false, false, false} end
-      return record, {record, false, false, false, unpack(redis.call('HMGET', state_of .. flow, unpack(names)))}
+      local before = started_in[flow]
+      if not before then flows[#flows + 1] = flow end
+      started_in[flow] = (before or 0) + 1
+      if names ~= true then
+        local values = redis.call('HMGET', state_of .. flow, unpack(names))
+        answer[told + 1], told = #values, told + 2
+        answer[told] = record
+        for i = 1, #values do answer[told + i] = values[i] end
+        told = told + #values
+      else
+        told = told + 1
+        answer[told] = record
+      end
+      return record
     end
   end
 
   -- How many jobs of a flow wait and run.
   function short.count_flows()
-    local flows, puts, one_more = {}, {}, {}
-    for flow in pairs(started_in) do flows[#flows + 1] = flow end
     if #flows == 0 then return end
-    for i, text in ipairs(redis.call('HMGET', COUNTS, unpack(flows))) do
+    local puts, one_more, texts = {}, {}, redis.call('HMGET', COUNTS, unpack(flows))
+    for i = 1, #flows do
+      local text = texts[i]
       local count, counted = started_in[flows[i]], one_more[text]
       if count > 1 or not counted then
         counted = cut.counted(text, {[WAITING] = -count, [RUNNING] = count})
@@ -174,7 +186,9 @@ do
     end
     local record = form.frame .. sub(blob, 8, start) .. '\220\0\22\4' .. sub(blob, start + 3, form.stop)
       .. form.added .. sub(blob, form.stop + 1)
-    return record, record
+    told = told + 1
+    answer[told] = record
+    return record
   end
 
   -- Of a record that `leased` gave.

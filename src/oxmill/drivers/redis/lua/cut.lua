@@ -40,7 +40,7 @@ do
     local over = past(blob, flow)
     local from = byte(blob, flow) == LONG_TEXT and flow + 2 or flow + 1
     return {id_size = id_size, size = size, about = about, start = start, enqueued = enqueued, from = from,
-      over = over, stop = start + size - 1, places = places}
+      over = over, stop = start + size - 1, places = places, frames = {}}
   end
 
   -- Gives a function that takes records of flows apart: their outline, and what `judge_head`, `judge_middle`

@@ -9,7 +9,7 @@ for i = 5, #ARGV do
     there[#there + 1] = ARGV[i]
     hput(ORDERS, ARGV[i], ARGV[3])
     tell('order', ARGV[i], ARGV[4], ARGV[3])
-    control = true
+    ended.ordered = true
   end
 end
 flush()

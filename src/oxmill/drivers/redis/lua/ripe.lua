@@ -105,7 +105,7 @@ local function set_moments(queues)
   end
 end
 
--- What every claim does first for the queues it names.
+-- What every claim does first for the queues it names. Whether there was anything to do.
 local function tidy(queues, limit)
   local ripe = {}
   if #queues > 0 then
@@ -120,4 +120,5 @@ local function tidy(queues, limit)
     flush()
     set_moments(ripe)
   end
+  return #ripe > 0
 end

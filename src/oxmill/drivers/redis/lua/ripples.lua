@@ -99,7 +99,7 @@ kin.parts[#kin.parts + 1] = function()
     elseif job.s[CANCEL] == 0 then
       job.s[CANCEL], job.s[REASON] = 1, SIBLING
       save(job)
-      control = true
+      ended.ordered = true
     end
   end
 

@@ -3,29 +3,32 @@
 -- Guarantee: as settle.lua. Declines, having written nothing, by giving nothing.
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
--- Result: `cut.read_forms` and what reads steps; `flow_way()`: `take` one job, `ready` once all are taken, then `write`; `over` are the flows that
--- ended by it, as pack_id in record.py writes their ids.
+-- Result: `cut.read_forms` and what reads steps; `flow_way()`: `take` one job, `ready` once all are taken, then
+-- `write`; `over` are the flows that ended by it.
 do
-  local byte, forms = string.byte, nil
+  local byte, forms, shapes = string.byte, nil, nil
 
   -- What the next steps of this batch share, as settle.lua says. Gives where the items begin.
   function cut.read_forms()
     local at = 5
-    forms = {}
+    forms, shapes = {}, {[''] = {fields = 0, size = 1}}
     for number = 1, tonumber(ARGV[4]) do
       forms[number] = {queue = ARGV[at], priority = ARGV[at + 1], head = ARGV[at + 2], middle = ARGV[at + 3],
         behind = ARGV[at + 4], about = ARGV[at + 5], payload = ARGV[at + 6], frames = {}}
       at = at + 7
     end
-    cut.forms = forms
     return at
   end
 
-  -- Where the item behind this step begins.
-  function cut.behind_step(at)
-    local fields, form = byte(ARGV[at], 1, 2)
-    if not fields then return at + 1 end
-    return at + 1 + 2 * fields + (form > 0 and 1 or 0)
+  -- What a step that begins with this argument has: fields, a form of the next step, and how many arguments.
+  function cut.shape_of(text)
+    local shape = shapes[text]
+    if not shape then
+      local fields, number = byte(text, 1, 2)
+      shape = {fields = fields, form = forms[number], size = 1 + 2 * fields + (number > 0 and 1 or 0)}
+      shapes[text] = shape
+    end
+    return shape
   end
 
   -- The frame of a next step's record.
@@ -49,12 +52,17 @@ end
 local function flow_way()
   local ASIDE, LEASED, FINISHED, OUTCOME, MARK, ENDED_AT, REASON = 13, 22, 23, 24, 25, 27, 28
   local FLOW, STAGE, WAIT, WAITING, RUNNING, SUCCEEDED, PAGE = 30, 32, 35, 3, 4, 5, 256
-  local FLOW_DAY, NUMBER, sub, byte = 86400000000, '>I6', string.sub, string.byte
+  local FLOW_DAY, NUMBER, MOMENT, EIGHT, sub, byte = 86400000000, '>I6', 207, '\152', string.sub, string.byte
   -- Of a first run, as claim_short.lua writes it: what lies between the retention and the nonce, but for
   -- the letters aside, and between the lease and the flow.
   local BEFORE_ASIDE, AFTER_ASIDE, NOT_ENDED = '\0\160\0\255', '\0\1\0\0', '\0\160\0\0\0\160\0'
   local ENDED_NOW = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now) .. '\160\0'
-  local way = {ids = {}, over = {}, next = {}, merges = {}, ended = {}, handed = {}}
+  local way = {ids = {}, over = {}}
+  -- Of each flow, in the order met: how many of its jobs end, and how many next steps they have.
+  local flows, place_of, ended, handed = {}, {}, {}, {}
+  -- Of each next step its id, form, flow and how msgpack announces that; of each merge its flow and the arguments.
+  local next_ids, next_forms, next_flows, next_headers = {}, {}, {}, {}
+  local merged, merge_from, merge_to = {}, {}, {}
   local once = {}
 
   local function ending_head(text)
@@ -74,7 +82,7 @@ local function flow_way()
     local _, nonce = cmsgpack.unpack_one(text, nonce_at - 1)
     local before = sub(text, 1, at + #BEFORE_ASIDE - 1)
     local behind = sub(text, at + #BEFORE_ASIDE + 1, leased_at - 1) .. ENDED_NOW .. sub(text, ends_at + #NOT_ENDED)
-    return {nonce = nonce, size = #text, header = sub(text, ends_at + #NOT_ENDED), frames = {[''] = {}, n = {}, r = {}},
+    return {nonce = nonce, size = #text, header = sub(text, ends_at + #NOT_ENDED),
       [''] = before .. '\160' .. behind, n = before .. '\161n' .. behind, r = before .. '\161r' .. behind}
   end
 
@@ -91,14 +99,14 @@ local function flow_way()
   local function first(id, blob, nonce, letter)
     local o, head, middle = take(blob)
     if not o or middle.nonce ~= nonce then return nil end
-    local text, frames = middle[letter], middle.frames[letter]
-    local frame, flow = frames[o], sub(blob, o.from, o.over - 1)
+    local text, enqueued, from = middle[letter], o.enqueued, o.from
+    local frame = o.frames[text]
     if not frame then
       frame = struct.pack('>BI3I3', o.id_size, o.size + #text - middle.size, o.about)
-      frames[o] = frame
+      o.frames[text] = frame
     end
-    return frame .. id .. head.text .. sub(blob, o.enqueued + 1, o.enqueued + 8) .. text .. sub(blob, o.from),
-      flow, middle.header, head.queue, o.stop, o.about
+    return frame .. id .. head.text .. sub(blob, enqueued + 1, enqueued + 8) .. text .. sub(blob, from),
+      sub(blob, from, o.over - 1), middle.header, head.queue, o.stop, o.about
   end
 
   -- The same of any other run.
@@ -117,15 +125,19 @@ local function flow_way()
   end
 
   -- What a completion hands on, from this argument: fields and perhaps a next step.
-  local function hand_on(flow, header, at)
-    local fields, number = byte(ARGV[at], 1, 2)
-    if fields > 0 then way.merges[#way.merges + 1] = {flow, at + 1, at + 2 * fields} end
-    if number == 0 then return true end
-    local id = ARGV[at + 1 + 2 * fields]
+  local function hand_on(flow, place, header, at)
+    local shape = cut.shape_of(ARGV[at])
+    local fields, form = shape.fields, shape.form
+    if fields > 0 then
+      local count = #merged + 1
+      merged[count], merge_from[count], merge_to[count] = flow, at + 1, at + 2 * fields
+    end
+    if not form then return true end
+    local id, count = ARGV[at + 1 + 2 * fields], #next_ids + 1
     if once[id] then return false end
     once[id] = true
-    way.next[#way.next + 1] = {id = id, form = cut.forms[number], flow = flow, header = header}
-    way.handed[flow] = (way.handed[flow] or 0) + 1
+    next_ids[count], next_forms[count], next_flows[count], next_headers[count] = id, form, flow, header
+    handed[place] = handed[place] + 1
     return true
   end
 
@@ -141,74 +153,105 @@ local function flow_way()
     end
     if not record or flow == '' then return nil end
     way.ids[#way.ids + 1] = id
-    way.ended[flow] = (way.ended[flow] or 0) + 1
-    if step_at and ARGV[step_at] ~= '' and not hand_on(flow, header, step_at) then return nil end
+    local place = place_of[flow]
+    if place then
+      ended[place] = ended[place] + 1
+    else
+      place = #flows + 1
+      flows[place], place_of[flow], ended[place], handed[place] = flow, place, 1, 0
+    end
+    if step_at and ARGV[step_at] ~= '' and not hand_on(flow, place, header, step_at) then return nil end
     return queue, record, stop, about
   end
 
-  -- The flows in which fewer or more jobs live now; nothing if one is not as it should be.
-  local function flows_changed()
-    local names, records = {}, {}
-    for flow, count in pairs(way.ended) do
-      if count ~= way.handed[flow] then names[#names + 1] = flow end
+  -- A flow's record: its number of arrival and what stands up to its start is its own, the rest of it is known by
+  -- its text: how long the flow is kept, and what it becomes by each change of its number of live jobs. Nothing
+  -- if it is not as it should be.
+  local rests = {}
+  local function rest_of(text)
+    local rest = rests[text]
+    if rest then return rest end
+    -- Retention, published, live jobs, lost, failed, ended, bad jobs, fields.
+    local f = cmsgpack.unpack(EIGHT .. text)
+    if f[2] ~= 1 or f[6] ~= 0 then return nil end
+    rest = {f = f, failed = f[4] == 1 or f[7] > 0}
+    local keep = f[1] >= 0 and f[1] or rest.failed and 30 * FLOW_DAY or FLOW_DAY
+    rest.keep, rests[text] = string.format('%d', now + keep), rest
+    return rest
+  end
+
+  -- What it becomes, and whether the flow ends thereby.
+  local function changed(rest, change)
+    local known = rest[change]
+    if not known then
+      local f = {unpack(rest.f)}
+      f[3] = f[3] + change
+      if f[3] == 0 then f[5], f[6] = rest.failed and 1 or 0, now end
+      known = {text = sub(cmsgpack.pack(f), 2), over = f[3] == 0}
+      rest[change] = known
     end
-    if #names == 0 then return records end
-    for i, packed in ipairs(redis.call('HMGET', FLOWS, unpack(names))) do
-      local f = packed and cmsgpack.unpack(packed)
-      if not f or f[5] ~= 1 or f[9] ~= 0 then return nil end
-      f[6] = f[6] - way.ended[names[i]] + (way.handed[names[i]] or 0)
-      records[names[i]] = f
+    return known
+  end
+
+  -- The flows in which fewer or more jobs live now, their records, where their starts stand there, and the rests.
+  local names, texts, starts, found = {}, nil, {}, {}
+
+  -- Whether they are all as they should be.
+  local function look_at_flows()
+    for i = 1, #flows do
+      if ended[i] ~= handed[i] then names[#names + 1] = flows[i] end
     end
-    return records
+    if #names == 0 then return true end
+    texts = redis.call('HMGET', FLOWS, unpack(names))
+    for i = 1, #names do
+      local text = texts[i]
+      if not text then return false end
+      local start = cut.skip(text, 2, 2)
+      local rest = byte(text, start) == MOMENT and rest_of(sub(text, start + 9))
+      if not rest then return false end
+      starts[i], found[i] = start, rest
+    end
+    return true
   end
 
   -- Whether nobody waits for these jobs, no next step is there yet, and all flows are known.
   function way.ready()
-    for _, below in ipairs(redis.call('HMGET', DOWNS, unpack(way.ids))) do
-      if below and struct.unpack('>I4', below) > 0 then return false end
+    local below = redis.call('HMGET', DOWNS, unpack(way.ids))
+    for i = 1, #below do
+      if below[i] and struct.unpack('>I4', below[i]) > 0 then return false end
     end
-    local ids, asked = {}, {}
-    for i, new in ipairs(way.next) do
-      ids[i] = new.id
+    local asked = {}
+    for i = 1, #next_ids do
       -- A key of another type must stop the settlement here, before it writes.
-      local queue = new.form.queue
+      local queue = next_forms[i].queue
       if not asked[queue] then asked[queue] = redis.call('ZCARD', ROOT .. ':line:' .. queue) end
     end
-    for _, there in ipairs(#ids > 0 and redis.call('HMGET', IDS, unpack(ids)) or {}) do
-      if there then return false end
+    local there = #next_ids > 0 and redis.call('HMGET', IDS, unpack(next_ids)) or {}
+    for i = 1, #there do
+      if there[i] then return false end
     end
-    way.records = flows_changed()
-    return way.records ~= nil
-  end
-
-  local bytes = setmetatable({}, {__index = function(known, digits)
-    known[digits] = string.char(tonumber(digits, 16))
-    return known[digits]
-  end})
-
-  local function id_of(text)
-    if #text ~= 32 or string.find(text, '[^0-9a-f]') then return text end
-    return '\1' .. string.gsub(text, '..', bytes)
+    return look_at_flows()
   end
 
   -- As book.lua does: flows without live jobs end.
   local function write_flows()
     local puts, gone, retired, shelves = {}, {}, {}, {}
-    for flow, f in pairs(way.records) do
-      if f[6] == 0 then
-        local card, failed = struct.pack(NUMBER, f[1]) .. flow, f[7] == 1 or f[10] > 0
-        local keep = f[4] >= 0 and f[4] or failed and 30 * FLOW_DAY or FLOW_DAY
-        f[8], f[9] = failed and 1 or 0, now
-        local shelf = failed and 'failed' or 'succeeded'
-        if not shelves[shelf] then shelves[shelf] = {} end
-        table.insert(shelves[shelf], 0)
-        table.insert(shelves[shelf], card)
-        gone[#gone + 1], way.over[#way.over + 1] = card, id_of(flow)
-        retired[#retired + 1], retired[#retired + 2] = string.format('%d', now + keep), card
+    for i = 1, #names do
+      local flow, text, rest, place = names[i], texts[i], found[i], place_of[names[i]]
+      local after = changed(rest, handed[place] - ended[place])
+      puts[2 * i - 1], puts[2 * i] = flow, sub(text, 1, starts[i] + 8) .. after.text
+      if after.over then
+        local _, seq = cmsgpack.unpack_one(text, 1)
+        local card, count = struct.pack(NUMBER, seq) .. flow, #gone + 1
+        local shelf = rest.failed and 'failed' or 'succeeded'
+        local cards = shelves[shelf] or {}
+        shelves[shelf] = cards
+        cards[#cards + 1], cards[#cards + 2] = '0', card
+        gone[count], way.over[count] = card, flow
+        retired[2 * count - 1], retired[2 * count] = rest.keep, card
       end
-      puts[#puts + 1], puts[#puts + 2] = flow, cmsgpack.pack(f)
     end
-    if #puts > 0 then redis.call('HSET', FLOWS, unpack(puts)) end
+    if #names > 0 then redis.call('HSET', FLOWS, unpack(puts)) end
     if #gone == 0 then return end
     redis.call('ZREM', ROOT .. ':shelf:status=running', unpack(gone))
     redis.call('ZADD', RETIRED, unpack(retired))
@@ -217,16 +260,16 @@ local function flow_way()
 
   -- Most flows have one job that ends, and perhaps hands over.
   local function write_counts()
-    local flows, puts, over, handed_over = {}, {}, {}, {}
-    for flow in pairs(way.ended) do flows[#flows + 1] = flow end
-    for i, text in ipairs(redis.call('HMGET', COUNTS, unpack(flows))) do
-      local flow = flows[i]
-      local ended, handed = way.ended[flow], way.handed[flow] or 0
-      local known = ended == 1 and (handed == 0 and over or handed == 1 and handed_over) or {}
-      if not known[text] then
-        known[text] = cut.counted(text, {[RUNNING] = -ended, [SUCCEEDED] = ended, [WAITING] = handed})
+    local puts, over, handed_over, texts = {}, {}, {}, redis.call('HMGET', COUNTS, unpack(flows))
+    for i = 1, #flows do
+      local text, ends, begins = texts[i], ended[i], handed[i]
+      local known = ends == 1 and (begins == 0 and over or begins == 1 and handed_over) or {}
+      local counted = known[text]
+      if not counted then
+        counted = cut.counted(text, {[RUNNING] = -ends, [SUCCEEDED] = ends, [WAITING] = begins})
+        known[text] = counted
       end
-      puts[2 * i - 1], puts[2 * i] = flow, known[text]
+      puts[2 * i - 1], puts[2 * i] = flows[i], counted
     end
     redis.call('HSET', COUNTS, unpack(puts))
   end
@@ -239,43 +282,44 @@ local function flow_way()
   end
 
   local function write_next()
-    local ids, records, lines, names, members_of = {}, {}, {}, {}, ROOT .. ':members:'
-    local last, enqueued = redis.call('HINCRBY', ROOT, 'drawn', #way.next), struct.pack('>I8', now)
-    for i, new in ipairs(way.next) do
-      local form, flow, seq = new.form, new.flow, struct.pack(NUMBER, last - #way.next + i)
-      if not form.fixed then
-        form.fixed, form.rest = form.head .. enqueued .. form.middle, form.behind .. form.about .. form.payload
-      end
-      local line = lines[form.queue]
+    local ids, records, lines, queues, count = {}, {}, {}, {}, #next_ids
+    local call, members_of, pack = redis.call, ROOT .. ':members:', struct.pack
+    local last, enqueued = call('HINCRBY', ROOT, 'drawn', count), pack('>I8', now)
+    for i = 1, count do
+      local id, form, flow, header = next_ids[i], next_forms[i], next_flows[i], next_headers[i]
+      local seq, line = pack(NUMBER, last - count + i), form.line
       if not line then
-        line = {}
-        lines[form.queue], names[#names + 1] = line, form.queue
+        form.fixed, form.rest = form.head .. enqueued .. form.middle, form.behind .. form.about .. form.payload
+        line = lines[form.queue]
+        if not line then
+          line = {}
+          lines[form.queue], queues[#queues + 1] = line, form.queue
+        end
+        form.line = line
       end
       local place = #line
       line[place + 1], line[place + 2] = form.priority, seq
-      ids[2 * i - 1], ids[2 * i] = new.id, seq
-      records[2 * i - 1], records[2 * i] = seq, cut.frame_of(form, new.id, #new.header + #flow)
-        .. new.id .. form.fixed .. new.header .. flow .. form.rest
-      redis.call('ZADD', members_of .. flow, 0, seq)
+      ids[2 * i - 1], ids[2 * i] = id, seq
+      records[2 * i - 1], records[2 * i] = seq, cut.frame_of(form, id, #header + #flow) .. id .. form.fixed
+        .. header .. flow .. form.rest
+      call('ZADD', members_of .. flow, '0', seq)
     end
-    for queue, line in pairs(lines) do redis.call('ZADD', ROOT .. ':line:' .. queue, unpack(line)) end
-    redis.call('SADD', QUEUES, unpack(names))
-    fill_pages(last - #way.next + 1, last)
-    redis.call('HSET', JOBS, unpack(records))
-    redis.call('HSET', IDS, unpack(ids))
-    table.sort(names)
-    return names
+    for queue, line in pairs(lines) do call('ZADD', ROOT .. ':line:' .. queue, unpack(line)) end
+    call('SADD', QUEUES, unpack(queues))
+    fill_pages(last - count + 1, last)
+    call('HSET', JOBS, unpack(records))
+    call('HSET', IDS, unpack(ids))
+    table.sort(queues)
+    return queues
   end
 
   -- Gives the queues in which next steps wait.
   function way.write()
-    local state_of = ROOT .. ':state:'
-    for _, merge in ipairs(way.merges) do
-      redis.call('HSET', state_of .. merge[1], unpack(ARGV, merge[2], merge[3]))
-    end
+    local call, state_of = redis.call, ROOT .. ':state:'
+    for i = 1, #merged do call('HSET', state_of .. merged[i], unpack(ARGV, merge_from[i], merge_to[i])) end
     write_flows()
     write_counts()
-    return #way.next > 0 and write_next() or {}
+    return #next_ids > 0 and write_next() or {}
   end
 
   return way

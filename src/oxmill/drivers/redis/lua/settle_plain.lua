@@ -163,7 +163,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       if terms.letter == 'r' then results[count], at = ARGV[at], at + 1 end
       if STEPPED then
         steps[count] = at
-        at = cut.behind_step(at)
+        at = at + cut.shape_of(ARGV[at]).size
       end
     end
     return ids, ends, results, steps
@@ -286,21 +286,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
         end
       end
     end
-    if ARGV[2] ~= '' then
-      local buckets, sizes = {}, {[17] = '\17'}
-      local function note(id)
-        local bucket, size = byte(id, -1) % 16, #id
-        local told = buckets[bucket]
-        if not told then told = {}; buckets[bucket] = told end
-        local last = #told
-        told[last + 1], told[last + 2] = sizes[size] or string.char(size), id
-      end
-      for i = 1, count do note(ids[i]) end
-      for _, flow in ipairs(way and way.over or {}) do note(flow) end
-      for bucket, told in pairs(buckets) do
-        redis.call('PUBLISH', ARGV[2] .. 'ended:' .. bucket, table.concat(told))
-      end
-    end
+    ring_ended(ids, way and way.over or {})
     -- Mostly all answers are the same: one stands for them.
     return alike and {-count, answers[1], answers[2], answers[2 * count]} or answers
   end

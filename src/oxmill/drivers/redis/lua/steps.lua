@@ -22,15 +22,15 @@ kin.parts[#kin.parts + 1] = function()
   -- ARGV: as settle.lua says of a step in the short form. Nothing if there is none.
   function kin.read_short_step(at)
     if ARGV[at] == '' then return nil, at + 1 end
-    local fields, form = string.byte(ARGV[at], 1, 2)
+    local shape = cut.shape_of(ARGV[at])
+    local fields, form = shape.fields, shape.form
     local step = {resume = '', publish = '', join = '', merge = {}, next = {}, spawn = {}}
     for i = 1, 2 * fields do step.merge[i] = ARGV[at + i] end
-    if form > 0 then
-      local head, tail = cut.next_record(cut.forms[form], ARGV[at + 1 + 2 * fields])
+    if form then
+      local head, tail = cut.next_record(form, ARGV[at + 1 + 2 * fields])
       step.next[1] = read_record(head, tail, SKIP)
     end
-    at = cut.behind_step(at)
-    return step, at
+    return step, at + shape.size
   end
 
   -- A job without a flow becomes the first job of one with its own id, named after its task.

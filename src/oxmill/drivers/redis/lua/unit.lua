@@ -11,7 +11,7 @@ local NUMBER, NUMBER_SIZE = '>I6', 6
 local hashes, zsets, tallies = {}, {}, {}
 local named, soonest, granted, pages = {}, {}, {}, {}
 local events, gained, ended = {}, {}, {}
-local gained_once, control, last_number = {}, false, nil
+local gained_once, last_number = {}, nil
 
 local function send(command, key, list)
   for first = 1, #list, CHUNK do
@@ -84,24 +84,8 @@ local function ring()
   local prefix = ARGV[2]
   if prefix == '' then return end
   for _, queue in ipairs(gained) do redis.call('PUBLISH', prefix .. 'work:' .. queue, '') end
-  local buckets = {}
-  local function note(id)
-    local bucket = string.byte(id, -1) % 16
-    local ids = buckets[bucket]
-    if not ids then ids = {}; buckets[bucket] = ids end
-    ids[#ids + 1] = string.char(#id) .. id
-  end
-  -- The opposite of text_of, as pack_id in record.py.
-  local function id_of(text)
-    if #text ~= 32 or string.find(text, '[^0-9a-f]') then return text end
-    return '\1' .. string.gsub(text, '..', function(byte) return string.char(tonumber(byte, 16)) end)
-  end
-  for _, id in ipairs(ended) do note(id) end
-  for _, flow in ipairs(ended.flows or {}) do note(id_of(flow)) end
-  for bucket, ids in pairs(buckets) do
-    redis.call('PUBLISH', prefix .. 'ended:' .. bucket, table.concat(ids))
-  end
-  if control then redis.call('PUBLISH', prefix .. 'control', '') end
+  ring_ended(ended, ended.flows or {})
+  if ended.ordered then redis.call('PUBLISH', prefix .. 'control', '') end
   if ended.unswept then redis.call('PUBLISH', prefix .. 'sweep', '') end
 end
 
