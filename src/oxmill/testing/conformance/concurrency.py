@@ -66,10 +66,11 @@ async def test_a_lapsed_job_goes_to_one_new_holder(world: World) -> None:
     await world.pass_time(world.span(2))
 
     answers = await world.at_once(*claims(world, 1), Sweep(), Sweep())
+    # Claims pass over a job that a sweep is just freeing: if all of them did, it waits for the next.
+    late = await world.claim(lease=world.span(600))
 
     job = await world.job("a")
-    holders = [answer for answer in answers[:MANY] if answer.jobs]
-    assert len(holders) == 1
+    assert sum(len(answer.jobs) for answer in answers[:MANY]) + len(late) == 1
     assert job is not None
     assert (job.attempt, job.crashes) == (2, 1)
 
