@@ -74,6 +74,8 @@ class Codec:
             for p in parameters
         )
 
+        self._read: Callable[[bytes], msgspec.Struct] = self._read_first
+
     # -- enqueue -----------------------------------------------------------------------------------
 
     def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, msgspec.Struct]:
@@ -83,8 +85,8 @@ class Codec:
         else:
             values = self._bind(args, kwargs)
         try:
-            payload = ENCODE(values)
-            proof = self._read(payload)
+            payload, read = ENCODE(values), self._read
+            proof = read(payload)
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise self._refusal(values, args, kwargs, error) from error
         # JSON has no NaN: it would silently become null. (`in` raises and swallows an error first.)
@@ -221,9 +223,10 @@ class Codec:
             for each, kind in self._kinds()
         )
 
-    @cached_property
-    def _read(self) -> Callable[[bytes], msgspec.Struct]:
-        return self._reader(all_needed=True)
+    def _read_first(self, payload: bytes) -> msgspec.Struct:
+        """Read, and know from then on how: a cached property is found several times as slowly."""
+        self._read = self._reader(all_needed=True)
+        return self._read(payload)
 
     @cached_property
     def _read_some(self) -> Callable[[bytes], msgspec.Struct]:

@@ -73,13 +73,14 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
             job = client.admit(self.new_job(args, kwargs, client.new_id()))
             return self.handle(client.store(job, self.options.connection))
         payload, _ = self._codec.pack(args, kwargs)
-        driver = client.reach("aenqueue")
+        driver, new_id = client.reach("aenqueue"), client.new_id
         role, prepared = self._prepared
         if role is not driver.enqueueing or prepared is None:
             prepared = driver.enqueueing.prepare(self._template)
             self._prepared = driver.enqueueing, prepared
-        receipt = store_one(driver, prepared.enqueue(client.new_id(), payload))
-        return Job(receipt.answer.id, client, self, receipt)
+        receipt = store_one(driver, prepared.enqueue(new_id(), payload))
+        answer = receipt.answer
+        return Job(answer.id, client, self, answer.state, receipt.created)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
@@ -142,7 +143,8 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
 
     def handle(self, receipt: Receipt) -> Job[R_co]:
         """The handle of a job just enqueued."""
-        return Job(receipt.answer.id, self.client, self, receipt)
+        answer = receipt.answer
+        return Job(answer.id, self.client, self, answer.state, receipt.created)
 
     @property
     def home(self) -> str | None:

@@ -42,22 +42,22 @@ class Mold(msgspec.Struct, frozen=True, gc=False):
         """The same as a batch of this one job."""
         if not (
             type(job_id) is str
+            and type(payload) is bytes
+            and 0 < len(job_id) <= self.id_bytes
+            and len(payload) <= self.payload_bytes
             and job_id.isascii()
             and job_id.isprintable()
-            and 0 < len(job_id) <= self.id_bytes
-            and type(payload) is bytes
-            and len(payload) <= self.payload_bytes
         ):
             return self.usual.enqueue(job_id, payload)  # which says what is wrong, if anything is
-        one = EnqueueOne(like=self.usual.like, id=job_id, payload=payload)
-        return Plan("enqueue", one, Cast(self, one))
+        cast = Cast(like=self.usual.like, id=job_id, payload=payload, mold=self)
+        return Plan("enqueue", cast, cast)
 
 
-class Cast(msgspec.Struct, frozen=True, gc=False):
-    """A job that was made in a mold. Who performs nothing beside it may store it as it is."""
+class Cast(EnqueueOne, frozen=True, gc=False):
+    """A job that was made in a mold, and how it is started. Who performs nothing beside it may store
+    it as it is."""
 
     mold: Mold
-    one: EnqueueOne
 
     def __call__(self) -> Steps[tuple[Enqueued, ...]]:
         """The steps of the usual plan."""
@@ -65,7 +65,7 @@ class Cast(msgspec.Struct, frozen=True, gc=False):
 
     def usual(self) -> Plan[tuple[Enqueued, ...]]:
         """The plan that stores it beside others."""
-        return self.mold.usual.enqueue(self.one.id, self.one.payload)
+        return self.mold.usual.enqueue(self.id, self.payload)
 
 
 def mold_of(usual: BatchOfOne, bounds: Bounds) -> Mold:

@@ -118,14 +118,14 @@ class Session:
 
     def transact(self, plan: Plan[T]) -> T:
         """Perform a plan in a transaction of its own."""
-        start: Any = plan.start
-        if type(start) is not Cast:
+        one: Any = plan.start
+        if type(one) is not Cast:
             self.begin()
             answer = self.perform(plan)
             self.commit()
             return answer
         # What these three do, written out for the usual job.
-        cursor, mold, one = self._cursor, start.mold, start.one
+        cursor, clock, mold = self._cursor, self._clock, one.mold
         execute = cursor.execute
         self._sure = self.begun = self.committing = False
         execute("BEGIN IMMEDIATE")
@@ -133,7 +133,7 @@ class Session:
         (version,) = execute("PRAGMA data_version").fetchone()
         if version != self._version:
             self._look_up(version)
-        seq, now = self._last + 1, self._clock()
+        seq, now = self._last + 1, clock()
         values = seq, one.id, seq, now, *mold.where, now, *mold.terms, bytearray(one.payload)
         if execute(mold.insert, values).rowcount < 1:
             answer = self.perform(plan)
