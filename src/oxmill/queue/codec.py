@@ -45,6 +45,8 @@ ENCODE: Final = msgspec.json.Encoder(enc_hook=to_plain).encode
 CANONICAL: Final = msgspec.json.Encoder(enc_hook=to_plain, order="sorted").encode
 
 _NOTHING: Final = b"{}"
+_SHORT: Final = 640
+"""Bytes of JSON in which no number has so many digits that it could be written, but not be read."""
 _POSITIONAL: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -75,8 +77,21 @@ class Codec:
         )
 
         self._read: Callable[[bytes], msgspec.Struct] = self._read_first
+        self._safe: tuple[type, ...] | None = None
+        """The types of all arguments if values of just these types can always be read, once known."""
 
     # -- enqueue -----------------------------------------------------------------------------------
+
+    def write(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """The arguments as JSON that the run will be able to read."""
+        if not kwargs and tuple(map(type, args)) == self._safe:
+            try:
+                payload = ENCODE(dict(zip(self._positional, args)))  # noqa: B905 - as below
+            except ValueError:  # half a surrogate pair
+                return self.pack(args, kwargs)[0]
+            if len(payload) < _SHORT:
+                return payload
+        return self.pack(args, kwargs)[0]
 
     def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, msgspec.Struct]:
         """The arguments as JSON, and as the run will read them. What is not given is left out."""
@@ -226,6 +241,9 @@ class Codec:
     def _read_first(self, payload: bytes) -> msgspec.Struct:
         """Read, and know from then on how: a cached property is found several times as slowly."""
         self._read = self._reader(all_needed=True)
+        kinds = tuple(kind for _, kind in self._kinds())
+        if self._plain and len(kinds) == self._most and all(map(_is_safe, kinds)):
+            self._safe = kinds
         return self._read(payload)
 
     @cached_property
@@ -310,6 +328,11 @@ def spell(error: Exception, within: str = "") -> str:
     if within:
         path = f"$.{within}{path[1:]}"
     return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
+
+
+def _is_safe(kind: Any) -> bool:
+    """Whether values of just this type, if they can be written, are read back as they were."""
+    return kind is str or kind is int or kind is bool
 
 
 def _field_type(parameter: Parameter, annotation: Any) -> Any:

@@ -72,7 +72,7 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
         if not self._usual or client.on_enqueue or CURRENT.get(None) is not None:
             job = client.admit(self.new_job(args, kwargs, client.new_id()))
             return self.handle(client.store(job, self.options.connection))
-        payload, _ = self._codec.pack(args, kwargs)
+        payload = self._codec.write(args, kwargs)
         driver, new_id = client.reach("aenqueue"), client.new_id
         role, prepared = self._prepared
         if role is not driver.enqueueing or prepared is None:

@@ -12,7 +12,7 @@ import msgspec
 
 from oxmill.drivers.sqlite.binding import plain_form
 from oxmill.model.bounds import Bounds
-from oxmill.model.job import EnqueueOne, Enqueued
+from oxmill.model.job import Enqueued, EnqueueOne
 from oxmill.model.state import State
 from oxmill.store.plan import Plan, Steps
 from oxmill.store.prepared import BatchOfOne
