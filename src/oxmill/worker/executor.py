@@ -71,6 +71,7 @@ class Executor:
             progress = run.unsaved() if goes_on else None
             self._settler.add(settlement, progress, completing=run.completing)
             self._tell(run, settlement)
+        run.let_go()
         self.on_conclusion()
 
     def stop(self, run: Run, why: Why) -> None:

@@ -106,6 +106,11 @@ class Run(Hold):
             self.task.cancel()
         return True
 
+    def let_go(self) -> None:
+        """It is over: forget what refers back to it, so that all of it goes at once, and not only when the
+        interpreter looks for circles."""
+        self.task = self.context = self.ticket = None
+
     @property
     def holds(self) -> bool:
         """Whether there is a lease to keep."""

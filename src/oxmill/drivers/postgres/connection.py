@@ -46,31 +46,25 @@ def _bounded(gen: Generator[Any, Any, Any], deadline: float) -> Generator[Any, A
 class Link:
     """A connection with what we know about it."""
 
-    __slots__ = ("_wire", "connection", "used")
+    __slots__ = ("connection", "used", "wire")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._wire = Wire(connection, connection.patience)
+        self.wire = Wire(connection, connection.patience)
         self.used = time.monotonic()
 
     def ask(self, query: Query) -> Rows:
         """Send a query and give all its rows."""
-        return self._wire.ask(query)
+        return self.wire.send((query,))[0]
 
     def say(self, command: str) -> None:
         """Send a command that has no rows."""
-        self._wire.say(command)
+        self.wire.send((command,))
 
     def send(self, several: Sequence[str | Query]) -> list[Rows]:
         """Send commands and queries in one round trip, and give the rows of each. After one that fails
         none is performed."""
-        match several:
-            case []:
-                return []
-            case [Query() as only]:
-                return [self.ask(only)]
-            case _:
-                return self._wire.send(several)
+        return self.wire.send(several)
 
     @property
     def idle(self) -> bool:

@@ -46,6 +46,14 @@ class Pool:
             self._forget()
             raise
 
+    def take_idle(self) -> Link | None:
+        """The same without any wait: nothing if none is idle, or if others wait for one."""
+        link = None if self._waiting else self._pop()
+        if link is None or time.monotonic() - link.used < _FRESH or link.alive:
+            return link
+        self.drop(link)
+        return None
+
     def give_back(self, link: Link) -> None:
         """It may be used again."""
         link.used = time.monotonic()

@@ -33,9 +33,17 @@ class ServerSilent(psycopg.OperationalError):
 
 
 class Wire:
-    """What is said on one connection. After an error that the server has not told, it is of no more use."""
+    """What is said on one connection, one round trip after the other. After an error that the server has
+    not told, it is of no more use.
 
-    __slots__ = ("_connection", "_incoming", "_patience", "_pgconn", "_reader")
+    `send` waits for the answers. Who has something else to do meanwhile calls `put` and `push`, then `hear`
+    whenever something has arrived, until that says that all is there, then `rows`.
+    """
+
+    __slots__ = (
+        *("_answers", "_connection", "_ended", "_incoming", "_patience", "_pgconn", "_reader"),
+        "_several",
+    )
 
     def __init__(self, connection: psycopg.Connection[Any], patience: float) -> None:
         self._connection = connection
@@ -44,38 +52,76 @@ class Wire:
         self._reader = Transformer(connection)
         self._incoming = select.poll()  # unlike select, it takes descriptors of any number
         self._incoming.register(self._pgconn.socket, select.POLLIN)
-
-    def ask(self, query: Query) -> Rows:
-        """Send a query and give all its rows."""
-        self._put(query)
-        return self._rows(self._answers(several=False)[0])
-
-    def say(self, command: str) -> None:
-        """Send a command that has no rows."""
-        self._pgconn.send_query(command.encode())
-        self._rows(self._answers(several=False)[0])
+        self._several = False
+        self._ended = False
+        """Whether the answer to what was asked last has ended."""
+        self._answers: list[PGresult] = []
 
     def send(self, several: Sequence[str | Query]) -> list[Rows]:
         """Send commands and queries in one round trip, and give the rows of each. After one that fails
         none is performed."""
+        self.put(several)
+        return self.wait()
+
+    def wait(self) -> list[Rows]:
+        """Send the rest of what was put, and give the rows of each once they are there."""
+        deadline = time.monotonic() + self._patience
+        try:
+            if self.push():
+                self._push(deadline)
+            self._wait_for_all(deadline)
+        except psycopg.Error as error:
+            self.cut_off(error)
+        except BaseException:
+            self._call_off()
+            raise
+        return self.rows()
+
+    def put(self, several: Sequence[str | Query]) -> None:
+        """Make them ready to be sent."""
         pgconn = self._pgconn
-        pgconn.enter_pipeline_mode()
+        self._several = len(several) > 1
+        self._ended, self._answers = not self._several, []
+        if self._several:
+            pgconn.enter_pipeline_mode()
         for each in several:
             if isinstance(each, Query):
-                self._put(each)
-            else:
+                # Nothing is prepared by name: the next statement may reach another session of a pooler.
+                text = each.text
+                values = packed(each.values, text.packers)
+                pgconn.send_query_params(text.command, values, text.oids, text.formats, _BINARY)
+            elif self._several:
                 pgconn.send_query_params(each.encode(), None)
-        pgconn.pipeline_sync()
-        answers = self._answers(several=True)
-        with contextlib.suppress(psycopg.Error):  # of a lost connection, the answers tell more
-            pgconn.exit_pipeline_mode()
+            else:
+                pgconn.send_query(each.encode())
+        if self._several:
+            pgconn.pipeline_sync()
+
+    def push(self) -> bool:
+        """Send what was put, as far as it fits in one go; whether something is left. The server may have to
+        be heard before it takes all of it."""
+        return bool(self._pgconn.flush())
+
+    def hear(self) -> bool:
+        """Take in what has arrived; whether the answers to all that was sent are there."""
+        self._pgconn.consume_input()
+        return self._all_there()
+
+    def rows(self) -> list[Rows]:
+        """The rows of each answer, or the error that one of them is."""
+        answers, self._answers = self._answers, []
+        if self._several:
+            with contextlib.suppress(psycopg.Error):  # of a lost connection, the answers tell more
+                self._pgconn.exit_pipeline_mode()
+        if not answers:
+            raise psycopg.OperationalError("the connection is lost")
         return [self._rows(answer) for answer in answers]
 
-    def _put(self, query: Query) -> None:
-        # Nothing is prepared by name: the next statement may reach another session of a pooler.
-        text = query.text
-        values = packed(query.values, text.packers)
-        self._pgconn.send_query_params(text.command, values, text.oids, text.formats, _BINARY)
+    def cut_off(self, error: psycopg.Error) -> None:
+        """No more will be heard. A server that ends a session says so first, and then nothing more: then
+        that is what `rows` raises, else the error is raised here."""
+        if not self._answers or self._answers[-1].status in (_TOLD, _DONE):
+            raise error
 
     def _rows(self, answer: PGresult) -> Rows:
         status = answer.status
@@ -89,57 +135,41 @@ class Wire:
         reader.set_pgresult(None)  # a large one is not kept until the next
         return found
 
-    def _answers(self, *, several: bool) -> list[PGresult]:
-        """What the server says to all that was sent, once it has ended."""
-        answers: list[PGresult] = []
-        try:
-            self._exchange(answers, time.monotonic() + self._patience, several)
-        except psycopg.Error:
-            # A server that ends a session says so first, and then nothing more.
-            if not answers or answers[-1].status in (_TOLD, _DONE):
-                raise
-        except BaseException:
-            self._call_off()
-            raise
-        if not answers:
-            raise psycopg.OperationalError("the connection is lost")
-        return answers
+    def _wait_for_all(self, deadline: float) -> None:
+        while not self._all_there():
+            _wait(self._incoming, deadline)
+            self._pgconn.consume_input()
 
-    def _exchange(self, answers: list[PGresult], deadline: float, several: bool) -> None:
-        """Send what was put, and gather answers until there are no more."""
+    def _all_there(self) -> bool:
+        """Gather the answers that have arrived."""
         pgconn = self._pgconn
-        if pgconn.flush():
-            self._push(deadline)
-        ended = not several
-        while True:
-            while pgconn.is_busy():
-                _wait(self._incoming, deadline)
-                pgconn.consume_input()
+        while not pgconn.is_busy():
             answer = pgconn.get_result()
             if answer is None:  # the end of one, and of all after the last
-                if ended:
-                    return
-                ended = True
+                if self._ended:
+                    return True
+                self._ended = True
             elif answer.status == _SYNC:
-                return
+                return True
             else:
-                answers.append(answer)
-                ended = not several
+                self._answers.append(answer)
+                self._ended = not self._several
+        return False
 
     def _push(self, deadline: float) -> None:
-        """Send what is too long for one go. The server may have to be heard before it takes more."""
-        pgconn = self._pgconn
+        """Send what is too long for one go."""
         both = select.poll()
-        both.register(pgconn.socket, select.POLLIN | select.POLLOUT)
-        while pgconn.flush():
+        both.register(self._pgconn.socket, select.POLLIN | select.POLLOUT)
+        while self.push():
             if _wait(both, deadline) & select.POLLIN:
-                pgconn.consume_input()
+                self._pgconn.consume_input()
 
     def _call_off(self) -> None:
         """Whoever waited was interrupted: leave nothing running in the server."""
         with contextlib.suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=_CALLED_OFF)
-            self._exchange([], time.monotonic() + _CALLED_OFF, several=False)
+            self._several, self._ended, self._answers = False, True, []
+            self._wait_for_all(time.monotonic() + _CALLED_OFF)
 
 
 def _wait(poll: select.poll, deadline: float) -> int:
