@@ -390,14 +390,23 @@ def test_what_could_not_be_read_is_never_written(args, words):
         plainly._codec.write(args, {})
 
 
-def test_annotations_that_say_more_than_a_type_are_read_back_each_time():
-    @app.task
-    def named(name: Annotated[str, msgspec.Meta(min_length=2)]) -> None: ...
+@pytest.mark.parametrize(
+    ("kind", "good", "bad", "words"),
+    [
+        (Annotated[str, msgspec.Meta(min_length=2)], "warm", "a", "length >= 2"),
+        (float, 1.0, float("nan"), "expected `float`"),
+        (list, [1.0], [float("nan")], "nan"),
+    ],
+)
+def test_what_a_type_alone_does_not_vouch_for_is_read_back_each_time(kind, good, bad, words):
+    def named(value): ...
 
-    named._codec.write(("warm",), {})
+    named.__annotations__["value"] = kind
+    codec = app.task(name=f"named {kind}")(named)._codec
+    codec.write((good,), {})
 
-    with pytest.raises(BadArguments, match="length >= 2"):
-        named._codec.write(("a",), {})
+    with pytest.raises(BadArguments, match=words):
+        codec.write((bad,), {})
 
 
 def test_attrs_classes_are_understood():

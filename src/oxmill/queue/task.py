@@ -35,6 +35,8 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
 
     stands_alone: ClassVar[bool] = True
     """Whether it can be enqueued by itself."""
+    _prepared: tuple[Enqueueing | None, Prepared | None]
+    """The role that stores its jobs, and what that has prepared: drivers change with forks, and in tests."""
 
     def __init__(
         self, fn: Callable[..., Any], name: str, declaration: Declaration, client: Client
@@ -158,8 +160,7 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
         given = options.id, options.unique, options.connection
         self._usual = self.stands_alone and all(each is None for each in given)
         """Whether its jobs have nothing more of their own than their id and their arguments."""
-        self._prepared: tuple[Enqueueing | None, Prepared | None] = None, None
-        """What stores such jobs, and the role that it is of: drivers change with forks, and in tests."""
+        self._prepared = None, None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

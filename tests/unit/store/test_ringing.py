@@ -4,7 +4,7 @@ import pytest
 
 from oxmill.model.claim import Claim, Claimed
 from oxmill.model.info import Command, Order, Ordered, Sweep, Swept
-from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.job import Enqueue, Enqueued, EnqueueOne, NewJob, Verdict
 from oxmill.model.news import News
 from oxmill.model.query import Cancel, Filter, Steered
 from oxmill.model.rule import PutRules, RulesPut
@@ -17,6 +17,7 @@ from oxmill.store.ringing import topics_after
 
 JOB = NewJob(id="a", queue="q", task="t", payload=b"")
 ENQUEUE = Enqueue(jobs=(JOB,))
+ONE = EnqueueOne(like=JOB, id="b", payload=b"{}")
 SETTLE = Settle(items=(Settlement(id="a", token=Token(1, 1), outcome=Outcome.COMPLETE),))
 CLAIM = Claim(queues=("q",), limit=1, lease=1, worker="w", nonce=1)
 FIRE = Fire(name="s", expected=None, next_at=None, jobs=(JOB,))
@@ -43,6 +44,7 @@ def settled(ruling, state):
 )
 def test_an_enqueue_rings_for_what_waits_now(answer, topics):
     assert topics_after(ENQUEUE, answer) == topics
+    assert topics_after(ONE, answer) == topics
     assert topics_after(FIRE, Fired(won=True, answers=answer)) == topics
 
 

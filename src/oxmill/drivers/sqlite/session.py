@@ -150,7 +150,7 @@ class Session:
         start = plan.start
         if not isinstance(start, Start):
             if isinstance(start, Cast):
-                return self.perform(start.usual())  # type: ignore[arg-type]
+                return self.perform(start.usual())  # type: ignore[return-value]
             return self._follow(start())
         shortcut: Any = start.shortcut
         if shortcut is not None:
