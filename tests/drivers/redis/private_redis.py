@@ -73,10 +73,12 @@ def free_port(*beside):
     """A port that nobody uses now, nor those so far `beside` it.
 
     Below the range from which the kernel gives out ports, so that it is still free when a killed
-    server comes back.
+    server comes back. Not by the seeded numbers: stories seed them alike in all processes, which then
+    would choose the same port at the same time, and share a server.
     """
+    chance = random.SystemRandom()
     while True:
-        port = random.randint(10_000, 29_999)
+        port = chance.randint(10_000, 29_999)
         with contextlib.ExitStack() as probes:
             try:
                 for each in (0, *beside):

@@ -57,7 +57,7 @@ FIXED: Final = (
     Key("orders", "hash", "worker → what people ask of it", "order"),
     Key("events", "stream", "what people did and what went wrong", "unit"),
     Key("flows", "hash", "flow → name, live jobs, how it ended, fields", "book"),
-    Key("counts", "hash", "flow → how many of its jobs are in each state", "kin"),
+    Key("counts", "hash", "flow → how many jobs are held, scheduled, failed, cancelled", "kin"),
     Key("retired", "zset", "ended flows by the end of their retention", "book"),
     Key("stages", "hash", "stage → flow, when touched, published, live jobs", "book"),
     Key("abandoned", "zset", "stages not published, by when they were touched", "book"),

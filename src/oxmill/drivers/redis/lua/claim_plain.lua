@@ -22,7 +22,11 @@ if short.queue and not short.gated then
         local record = blobs[i] and leased(blobs[i])
         if not record then return nil end
         records[2 * i - 1], records[2 * i] = seqs[i], record
-        ends[2 * i - 1], ends[2 * i] = until_when, seqs[i]
+      end
+      -- The last one first: a short sorted set is a list, in which each then finds its place at once.
+      local count = 0
+      for i = #seqs, 1, -1 do
+        ends[count + 1], ends[count + 2], count = until_when, seqs[i], count + 2
       end
       redis.call('ZREMRANGEBYRANK', line, 0, #seqs - 1)
       local put = redis.pcall('ZADD', leases, unpack(ends))
