@@ -216,5 +216,6 @@ async def test_a_child_process_leaves_the_call_of_its_parent_alone(driver):
         _, status = os.waitpid(child, 0)  # noqa: ASYNC222 - nothing else is to run meanwhile
         assert status == 0
     (answer,) = await call
+    (later,) = await aenqueue(driver, "b")  # on the same connection, which nobody has ended
 
-    assert answer.verdict is Verdict.CREATED
+    assert answer.verdict is later.verdict is Verdict.CREATED
