@@ -16,27 +16,35 @@ OVER = {
     "mariadb": {"oxen-queue": 10},
 }
 """How many times as fast as this peer one worker of ours is to be."""
+WITHIN = {"mariadb": {"oxen-queue, asks every 30 ms": 1}}
+"""How many times as long as beside this peer a job may wait for its start."""
 
 
 def rivalries(store: str, peers: Sequence[Peer], able: Mapping[str, set[str]]) -> list[Workload]:
     """The workloads of one store, ours first and then every peer that offers them."""
 
+    def here(name: str) -> list[Peer]:
+        return [peer for peer in peers if not peer.only or name in peer.only]
+
     def each(name: str, title: str, does: str, jobs: int) -> Workload:
-        offered = [peer.name for peer in peers if does in able[peer.name]]
+        offered = [peer.name for peer in here(name) if does in able[peer.name]]
         return Workload(name, title, jobs, {who: Entry(who, does) for who in ("ours", *offered)})
 
-    safe = tuple(peer.name for peer in peers if peer.safe)
     return [
         each("W1 sync", "enqueue one at a time, blocking", "enqueue_one", 1_000),
         each("W1 async", "enqueue one at a time, async", "enqueue_async", 1_000),
         each("W1c", "100 async callers at once", "enqueue_concurrent", 4_000),
         each("W2", "bulk enqueue", "enqueue_bulk", 20_000),
-        _drain("W3", store, peers, 1, safe),
-        _drain("W4", store, peers, 2, safe),
-        _latency(peers, safe),
-        _all("W7", "idle worker", "idle", peers, 0),
-        _all("W8", "bytes per waiting job", "bytes", peers, 2_000),
+        _drain("W3", store, here("W3"), 1),
+        _drain("W4", store, here("W4"), 2),
+        _latency(store, here("W5")),
+        _all("W7", "idle worker", "idle", here("W7"), 0),
+        _all("W8", "bytes per waiting job", "bytes", here("W8"), 2_000),
     ]
+
+
+def _safe(peers: Sequence[Peer]) -> tuple[str, ...]:
+    return tuple(peer.name for peer in peers if peer.safe)
 
 
 def _all(name: str, title: str, does: str, peers: Sequence[Peer], jobs: int) -> Workload:
@@ -44,9 +52,7 @@ def _all(name: str, title: str, does: str, peers: Sequence[Peer], jobs: int) -> 
     return Workload(name, title, jobs, {who: Entry(who, does) for who in names})
 
 
-def _drain(
-    name: str, store: str, peers: Sequence[Peer], workers: int, safe: tuple[str, ...]
-) -> Workload:
+def _drain(name: str, store: str, peers: Sequence[Peer], workers: int) -> Workload:
     entries = {"ours": Entry("ours", "race", jobs=OURS, workers=workers)}
     for peer in peers:
         entries[peer.name] = Entry(peer.name, "race", jobs=peer.jobs, workers=workers)
@@ -54,7 +60,7 @@ def _drain(
         Ratio(
             f"{name}, over the best peer that loses nothing",
             "ours",
-            safe,
+            _safe(peers),
             at_least={"sqlite": 12} if workers == 1 else None,
         )
     ]
@@ -66,13 +72,17 @@ def _drain(
     return Workload(name, title, OURS, entries, tuple(ratios))
 
 
-def _latency(peers: Sequence[Peer], safe: tuple[str, ...]) -> Workload:
-    ratio = Ratio(
-        "W5 p50, over the best peer that loses nothing",
-        "ours",
-        safe,
-        metric="p50_ms",
-        at_most={"sqlite": 1, "redis": 1, "postgres": 1.2},
-    )
+def _latency(store: str, peers: Sequence[Peer]) -> Workload:
+    ratios = [
+        Ratio(
+            "W5 p50, over the best peer that loses nothing",
+            "ours",
+            _safe(peers),
+            metric="p50_ms",
+            at_most={"sqlite": 1, "redis": 1, "postgres": 1.2},
+        )
+    ]
+    for rival, times in WITHIN.get(store, {}).items():
+        ratios.append(Ratio(f"W5 p50, over {rival}", "ours", rival, metric="p50_ms", at_most=times))
     plain = _all("W5", "latency on an idle queue", "latency", peers, 100)
-    return replace(plain, ratios=(ratio,))
+    return replace(plain, ratios=tuple(ratios))

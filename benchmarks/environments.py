@@ -48,6 +48,8 @@ class Peer:
     jobs: int
     """How many to drain: a few seconds' worth."""
     dependencies: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    """The workloads that this setting is for; all, if none is named."""
 
     @property
     def key(self) -> str:
@@ -89,8 +91,9 @@ def describe(path: Path) -> Peer:
     lines = (line[len(found["mark"]) :] for line in found["text"].splitlines())
     told = tomllib.loads("\n".join(line.removeprefix(" ") for line in lines))
     bench: dict[str, Any] = told["tool"]["bench"]
+    only = tuple(bench.pop("only", ()))
     store = path.stem.partition("_")[0]
-    return Peer(path, store, dependencies=tuple(told["dependencies"]), **bench)
+    return Peer(path, store, dependencies=tuple(told["dependencies"]), only=only, **bench)
 
 
 def make(peer: Peer) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
@@ -14,9 +15,12 @@ from types import ModuleType
 from benchmarks.contestant import Measured, Place
 from benchmarks.marks import first_start
 from benchmarks.party import PATIENCE, Failed, Party
+from benchmarks.processors import Look, cores, stolen
 from benchmarks.workload import Entry
 
 SETTLE_DOWN, IDLE = 3.0, 5.0
+STOLEN = "stolen"
+"""The figure that tells how far a measurement may be trusted: see processors.py."""
 
 
 def server_of(store: str) -> ModuleType:
@@ -34,11 +38,18 @@ def once(party: Party, entry: Entry, jobs: int) -> Measured:
         with server.serve(folder / "store") as url:
             place = Place(folder, url)
             if entry.does in WAYS:
-                return WAYS[entry.does](party, entry, place, jobs)
+                return clocked(lambda: WAYS[entry.does](party, entry, place, jobs))
             if entry.fill is not None:
                 party.ask(place, entry.fill, entry.backlog or jobs)
                 server.come_to_rest(url)
-            return figures(party.ask(place, entry.does, jobs))
+            return clocked(lambda: figures(party.ask(place, entry.does, jobs)))
+
+
+def clocked(measurement: Callable[[], Measured]) -> Measured:
+    """A measurement with what the host took meanwhile, unless it says so itself, more exactly."""
+    before = Look.now()
+    found = measurement()
+    return {STOLEN: stolen(before, Look.now()), **found}
 
 
 def figures(found: dict[str, object]) -> Measured:
@@ -59,9 +70,10 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
             stack.enter_context(party.process(place, "work", log=f"worker {number}"))
             for number in range(entry.workers)
         ]
-        deadline, busy = time.monotonic() + PATIENCE, Busy()
+        deadline, looks = time.monotonic() + PATIENCE, list[Look]()
         while watch.poll() is None:
-            busy.look(begun=any(place.folder.glob("started-*")))
+            if looks or any(place.folder.glob("started-*")):
+                looks.append(Look.now())
             if any(worker.poll() is not None for worker in workers):
                 raise Failed("a worker ended before its work")
             if time.monotonic() > deadline:
@@ -69,7 +81,8 @@ def race(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
             time.sleep(0.1)
         empty_at = json.loads(watch.stdout.read().splitlines()[-1])["empty_at"]
     took = empty_at - first_start(place.folder)
-    return {"rate": jobs / took, "took_s": took, "cores": busy.cores}
+    seen = (looks[0], looks[-1]) if looks else (Look.now(),) * 2
+    return {"rate": jobs / took, "took_s": took, "cores": cores(*seen), STOLEN: stolen(*seen)}
 
 
 def latency(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
@@ -100,32 +113,6 @@ def stored(party: Party, entry: Entry, place: Place, jobs: int) -> Measured:
     before = bytes_of(place.url)
     party.ask(place, "fill", jobs)
     return {"bytes": (bytes_of(place.url) - before) / jobs}
-
-
-class Busy:
-    """How many cores of the machine were at work while a race ran, whoever used them: a second worker can
-    only add what the first one and its server leave idle."""
-
-    def __init__(self) -> None:
-        self._first: tuple[float, float] | None = None
-        self._last: tuple[float, float] | None = None
-
-    def look(self, *, begun: bool) -> None:
-        """Look at the machine's own counters, once the race has begun."""
-        if not begun:
-            return
-        spent = [int(ticks) for ticks in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
-        idle = spent[3] + spent[4]  # and waiting for disks
-        self._last = (time.monotonic(), (sum(spent) - idle) / os.sysconf("SC_CLK_TCK"))
-        self._first = self._first or self._last
-
-    @property
-    def cores(self) -> float:
-        """The mean; 0 if the race was over before there was anything to compare."""
-        if self._first is None or self._last is None or self._first == self._last:
-            return 0.0
-        (start, before), (end, after) = self._first, self._last
-        return (after - before) / (end - start)
 
 
 WAYS = {"race": race, "latency": latency, "idle": idle, "bytes": stored}

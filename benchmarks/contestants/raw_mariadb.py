@@ -17,7 +17,7 @@ from benchmarks.contestant import PAYLOAD, Contestant, Measured, Place, main
 from benchmarks.marks import check_stored
 from oxmill.drivers.mysql.address import parse
 from oxmill.drivers.mysql.arriving import Arriving, texts_of_one
-from oxmill.drivers.mysql.claiming import Taking
+from oxmill.drivers.mysql.claiming import FIRST, Taking
 from oxmill.drivers.mysql.link import SETTINGS, Link
 from oxmill.drivers.mysql.literals import SERVER_TIME
 from oxmill.drivers.mysql.migrating import migrate
@@ -126,7 +126,7 @@ def drain(place: Place, jobs: int, *, kept: bool = False) -> Measured:
             )
             settle = Completing(Settle(items=items).items, habit).statements()
         found = raw.run(BEGIN, raw.begins, *settle, *Taking(claim).statements(), COMMIT)
-        held = found[-3]
+        held = found[2 + len(settle) + FIRST]
         if not held:
             break
     took = time.perf_counter() - start

@@ -66,7 +66,7 @@ class App(Declaring, Looking):
         self.lifespan: Lifespan | None = options.get("lifespan")
         self._mode: Mode = options.get("mode", "durable")
         self._doorbell = options.get("doorbell", True)
-        client = Client(self._open, IdSource())
+        client = Client(self._open, IdSource().new)
         client.on_enqueue = _enqueue_hooks(self.middleware)
         Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
         Looking.__init__(self, client)

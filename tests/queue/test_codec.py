@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 import msgspec
@@ -356,6 +356,48 @@ def test_any_json_value_survives(value):
 
     assert through(work, value)[1] == {"data": value}
     assert result_through(work, value) == value
+
+
+@app.task
+def plainly(text: str, number: int, sure: bool) -> None: ...
+
+
+@given(st.text(), st.integers() | st.just(-(10**638)), st.booleans())
+def test_what_is_written_without_being_read_back_can_be(text, number, sure):
+    written = plainly._codec.write((text, number, sure), {})
+
+    assert written == plainly._codec.pack((text, number, sure), {})[0]
+    assert plainly._codec.unpack(written)[1] == {"text": text, "number": number, "sure": sure}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("a", -(10**4299), True), "out of range"),  # which can be written
+        (("\ud800", 1, True), "surrogate"),
+        (("a", 1, "yes"), "expected `bool`"),
+        (("a", None, True), "expected `int`"),
+        (("a", float("nan"), True), "expected `int`"),
+        ((5, 1, True), "expected `str`"),
+        (("a", 1), "missing a required argument: 'sure'"),
+        (("a", 1, True, 2), "too many positional arguments"),
+    ],
+)
+def test_what_could_not_be_read_is_never_written(args, words):
+    plainly._codec.write(("warm", 1, True), {})
+
+    with pytest.raises(BadArguments, match=words):
+        plainly._codec.write(args, {})
+
+
+def test_annotations_that_say_more_than_a_type_are_read_back_each_time():
+    @app.task
+    def named(name: Annotated[str, msgspec.Meta(min_length=2)]) -> None: ...
+
+    named._codec.write(("warm",), {})
+
+    with pytest.raises(BadArguments, match="length >= 2"):
+        named._codec.write(("a",), {})
 
 
 def test_attrs_classes_are_understood():

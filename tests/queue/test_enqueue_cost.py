@@ -8,7 +8,7 @@ import pytest
 
 from oxmill import App
 
-PYTHON, NATIVE = 31, 38
+PYTHON, NATIVE = 18, 27
 """Calls of our own functions, and of functions written in C."""
 
 

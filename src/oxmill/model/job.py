@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from msgspec.structs import replace
+
 from oxmill.model.fields import FieldValue
 from oxmill.model.flow import Join, NewFlow
 from oxmill.model.news import NO_NEWS, News
@@ -82,6 +84,20 @@ class Enqueue(Value, frozen=True):
     """Hold these jobs until this stage is published."""
     publish: str | None = None
     """Publish this stage: what was staged under it, before or with this batch, will run."""
+
+
+class EnqueueOne(Value, frozen=True, gc=False):
+    """One job, of a kind for which the store is prepared."""
+
+    like: NewJob
+    """The job but for its id and payload; all jobs of the kind share it."""
+    id: str
+    payload: bytes
+
+    @property
+    def jobs(self) -> tuple[NewJob, ...]:
+        """The same as a batch has it."""
+        return (replace(self.like, id=self.id, payload=self.payload),)
 
 
 class Enqueued(Value, frozen=True, gc=False):

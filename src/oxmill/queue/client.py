@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 
 from oxmill.errors import WrongContext
-from oxmill.model.job import NewJob
+from oxmill.model.job import Enqueue, NewJob
 from oxmill.queue.enqueueing import Receipt, enqueue_jobs, store_one
 from oxmill.queue.talk import Performer, Talk, ahold, hold
 from oxmill.store.driver import Driver
@@ -86,14 +86,20 @@ class Client:
         """Store one job, blocking."""
         if connection is not None:
             return self.blocking("", lambda driver: enqueue_jobs(driver, (job,)), connection)[0]
-        # What follows is `_refuse_in_loop` and `driver`, without two calls per enqueue.
+        driver = self.reach("aenqueue")
+        return store_one(driver, driver.enqueueing.enqueue(Enqueue(jobs=(job,))))
+
+    def reach(self, form: str) -> Driver:
+        """The driver, for who is going to block. Inside a running event loop that is refused, with a
+        hint at the async `form` of the call."""
+        # This is `_refuse_in_loop` and `driver`, without two calls per enqueue.
         events = sys.modules.get("asyncio.events")
         if events is not None and events._get_running_loop() is not None:  # noqa: SLF001
-            _refuse_in_loop("aenqueue")
+            _refuse_in_loop(form)
         driver = self._driver
         if driver is None or self._lent is not None or self._pid != getpid():
-            driver = self.driver
-        return store_one(driver, job)
+            return self.driver
+        return driver
 
     async def astore(self, job: NewJob, connection: Any = None) -> Receipt:
         """Store one job without blocking the event loop, together with those of other callers."""

@@ -45,6 +45,8 @@ ENCODE: Final = msgspec.json.Encoder(enc_hook=to_plain).encode
 CANONICAL: Final = msgspec.json.Encoder(enc_hook=to_plain, order="sorted").encode
 
 _NOTHING: Final = b"{}"
+_SHORT: Final = 640
+"""Bytes of JSON in which no number has so many digits that it could be written, but not be read."""
 _POSITIONAL: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -74,7 +76,22 @@ class Codec:
             for p in parameters
         )
 
+        self._read: Callable[[bytes], msgspec.Struct] = self._read_first
+        self._safe: tuple[type, ...] | None = None
+        """The types of all arguments if values of just these types can always be read, once known."""
+
     # -- enqueue -----------------------------------------------------------------------------------
+
+    def write(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """The arguments as JSON that the run will be able to read."""
+        if not kwargs and tuple(map(type, args)) == self._safe:
+            try:
+                payload = ENCODE(dict(zip(self._positional, args)))  # noqa: B905 - as below
+            except ValueError:  # half a surrogate pair
+                return self.pack(args, kwargs)[0]
+            if len(payload) < _SHORT:
+                return payload
+        return self.pack(args, kwargs)[0]
 
     def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, msgspec.Struct]:
         """The arguments as JSON, and as the run will read them. What is not given is left out."""
@@ -83,8 +100,8 @@ class Codec:
         else:
             values = self._bind(args, kwargs)
         try:
-            payload = ENCODE(values)
-            proof = self._read(payload)
+            payload, read = ENCODE(values), self._read
+            proof = read(payload)
         except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
             raise self._refusal(values, args, kwargs, error) from error
         # JSON has no NaN: it would silently become null. (`in` raises and swallows an error first.)
@@ -221,9 +238,13 @@ class Codec:
             for each, kind in self._kinds()
         )
 
-    @cached_property
-    def _read(self) -> Callable[[bytes], msgspec.Struct]:
-        return self._reader(all_needed=True)
+    def _read_first(self, payload: bytes) -> msgspec.Struct:
+        """Read, and know from then on how: a cached property is found several times as slowly."""
+        self._read = self._reader(all_needed=True)
+        kinds = tuple(kind for _, kind in self._kinds())
+        if self._plain and len(kinds) == self._most and all(map(_is_safe, kinds)):
+            self._safe = kinds
+        return self._read(payload)
 
     @cached_property
     def _read_some(self) -> Callable[[bytes], msgspec.Struct]:
@@ -307,6 +328,11 @@ def spell(error: Exception, within: str = "") -> str:
     if within:
         path = f"$.{within}{path[1:]}"
     return f"{path}: {text[:1].lower()}{text[1:]}" if path else text
+
+
+def _is_safe(kind: Any) -> bool:
+    """Whether values of just this type, if they can be written, are read back as they were."""
+    return kind is str or kind is int or kind is bool
 
 
 def _field_type(parameter: Parameter, annotation: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
 from oxmill.errors import DuplicateJob, IdConflict, OutcomeUnknown
-from oxmill.model.job import Enqueue, Enqueued, NewJob, Verdict
+from oxmill.model.job import Enqueue, Enqueued, EnqueueOne, NewJob, Verdict
 from oxmill.queue.talk import Talk
 from oxmill.queue.trying import TRIES, try_again
 from oxmill.store.driver import Driver
@@ -33,16 +33,17 @@ def enqueue_jobs(driver: Driver, jobs: Sequence[NewJob]) -> Talk[list[Receipt]]:
     return [receipt(job, answer, repeated) for job, answer in zip(jobs, answers, strict=True)]
 
 
-def store_one(driver: Driver, job: NewJob) -> Receipt:
-    """Store one job, blocking: the same as a batch of one, by the shortest way."""
-    plan = driver.enqueueing.enqueue(Enqueue(jobs=(job,)))
+def store_one(driver: Driver, plan: Plan[tuple[Enqueued, ...]]) -> Receipt:
+    """Perform the enqueue of one job, blocking: the same as for any batch, by the shortest way."""
     try:
-        answer = driver.run(plan)[0]
+        (answer,) = driver.run(plan)
+        if answer.verdict is _CREATED:
+            return Receipt(answer, True)
+        repeated = False
     except OutcomeUnknown:
-        return receipt(job, _ask_again(driver, plan)[0], repeated=True)
-    if answer.verdict is _CREATED:
-        return Receipt(answer, True)
-    return receipt(job, answer, repeated=False)
+        (answer,), repeated = _ask_again(driver, plan), True
+    (job,) = cast("Enqueue | EnqueueOne", plan.request).jobs
+    return receipt(job, answer, repeated)
 
 
 def _ask_again(driver: Driver, plan: Plan[T]) -> T:

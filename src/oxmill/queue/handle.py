@@ -13,7 +13,6 @@ from oxmill.model.job import Job as Record
 from oxmill.model.query import Cancel, Filter, Get, Steered
 from oxmill.model.state import TERMINAL, State
 from oxmill.queue.client import Client
-from oxmill.queue.enqueueing import Receipt
 from oxmill.queue.talk import Pause, Talk
 from oxmill.rules.duration import Duration, micros
 from oxmill.store.doorbell import ended
@@ -53,18 +52,17 @@ class Job(Generic[R_co]):
         job_id: str,
         client: Client | None,
         results: Results | None,
-        receipt: Receipt | None = None,
+        state: State | None = None,
+        created: bool = False,
     ) -> None:
         self.id = job_id
         self._client = client
         self._results = results
-        self._state: State | None = None
+        self._state = state
         self._record: Record | None = None
-        self.created = False
+        self.created = created
         """Whether the enqueue that gave this handle made the job; false if an earlier one stands
         for it."""
-        if receipt is not None:
-            self._state, self.created = receipt.answer.state, receipt.created
 
     @property
     def state(self) -> State | None:

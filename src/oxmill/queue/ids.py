@@ -34,17 +34,22 @@ class IdSource:
     ) -> None:
         self._clock = clock
         self._random = random
-        self._draws: list[tuple[str, int]] = []
-        """Random parts for milliseconds to come: what follows the time, and where the count begins."""
+        self._draws: list[tuple[str, count[int]]] = []
+        """Random parts for milliseconds to come: what follows the time, and what is counted."""
         self._millis = -1
         self._series = ("", count())
         self._start_over()
 
     def __call__(self) -> str:
         """A new id."""
+        return self.new()
+
+    def new(self) -> str:
+        """The same: a method is called faster than an object."""
         if self._pid != getpid():
             self._start_over()
-        millis = self._clock() // 1_000_000
+        clock = self._clock
+        millis = clock() // 1_000_000
         if millis > self._millis:
             self._begin(millis)
         prefix, low = self._series
@@ -56,17 +61,17 @@ class IdSource:
         with self._lock:
             if millis > self._millis:
                 high, low = (self._draws or self._drawn()).pop()
-                self._series = (f"{millis:012x}{high}", count(low))
+                self._series = f"{millis:012x}{high}", low
                 self._millis = millis
 
-    def _drawn(self) -> list[tuple[str, int]]:
+    def _drawn(self) -> list[tuple[str, count[int]]]:
         """Draw a block of them. The lower part starts in its lower half, so it can be counted on for
         longer than anyone lives."""
         block = self._random(_DRAWS * _DRAW)
         for start in range(0, len(block), _DRAW):
             high = int.from_bytes(block[start : start + 2], "big") & 0xFFF
             low = int.from_bytes(block[start + 2 : start + _DRAW], "big") & _LOW_BITS
-            self._draws.append((f"7{high:03x}", _VARIANT | low))
+            self._draws.append((f"7{high:03x}", count(_VARIANT | low)))
         return self._draws
 
     def _start_over(self) -> None:

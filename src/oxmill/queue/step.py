@@ -67,6 +67,8 @@ class Step(BaseTask[[], Any]):
     gets exactly those, `None` (or the default) for what is not there. The fields that it returns
     are merged into the state in the same step that hands over to the next one."""
 
+    stands_alone = False
+
     find: Callable[[str], BaseTask[..., Any]]
     """The task of a name, declared in the same app."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from functools import update_wrapper
-from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -17,13 +17,14 @@ from oxmill.queue.client import Client
 from oxmill.queue.codec import CANONICAL, Codec
 from oxmill.queue.context import CURRENT, PARENT, current
 from oxmill.queue.continuation import Continuation
-from oxmill.queue.enqueueing import Receipt
+from oxmill.queue.enqueueing import Receipt, store_one
 from oxmill.queue.gaps import Path
 from oxmill.queue.handle import Job
 from oxmill.queue.options import Declaration, Options, TaskOptions, with_options
 from oxmill.queue.runnable import Runnable
 from oxmill.queue.stand_in import StandIn
 from oxmill.rules.unique import argument_key, given_key, unique_key
+from oxmill.store.roles.enqueueing import Enqueueing, Prepared
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -31,6 +32,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 class BaseTask(Runnable[R_co], Generic[P, R_co]):
     """A function whose calls can be enqueued, with the function's own signature."""
+
+    stands_alone: ClassVar[bool] = True
+    """Whether it can be enqueued by itself."""
 
     def __init__(
         self, fn: Callable[..., Any], name: str, declaration: Declaration, client: Client
@@ -65,11 +69,18 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """Store the call as a job. Once this returns, the job is not lost, whatever crashes."""
         client = self.client
-        job = self.new_job(args, kwargs, client.new_id())
-        if client.on_enqueue:
-            job = client.admit(job)
-        receipt = client.store(job, self.options.connection)
-        return Job(receipt.answer.id, client, self, receipt)
+        if not self._usual or client.on_enqueue or CURRENT.get(None) is not None:
+            job = client.admit(self.new_job(args, kwargs, client.new_id()))
+            return self.handle(client.store(job, self.options.connection))
+        payload = self._codec.write(args, kwargs)
+        driver, new_id = client.reach("aenqueue"), client.new_id
+        role, prepared = self._prepared
+        if role is not driver.enqueueing or prepared is None:
+            prepared = driver.enqueueing.prepare(self._template)
+            self._prepared = driver.enqueueing, prepared
+        receipt = store_one(driver, prepared.enqueue(new_id(), payload))
+        answer = receipt.answer
+        return Job(answer.id, client, self, answer.state, receipt.created)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job[R_co]:
         """The same without blocking the event loop."""
@@ -132,7 +143,8 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
 
     def handle(self, receipt: Receipt) -> Job[R_co]:
         """The handle of a job just enqueued."""
-        return Job(receipt.answer.id, self.client, self, receipt)
+        answer = receipt.answer
+        return Job(answer.id, self.client, self, answer.state, receipt.created)
 
     @property
     def home(self) -> str | None:
@@ -143,6 +155,11 @@ class BaseTask(Runnable[R_co], Generic[P, R_co]):
         self.options = options
         self._template = NewJob(id="", payload=b"", **terms(self.name, options))
         """What all its jobs have in common."""
+        given = options.id, options.unique, options.connection
+        self._usual = self.stands_alone and all(each is None for each in given)
+        """Whether its jobs have nothing more of their own than their id and their arguments."""
+        self._prepared: tuple[Enqueueing | None, Prepared | None] = None, None
+        """What stores such jobs, and the role that it is of: drivers change with forks, and in tests."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

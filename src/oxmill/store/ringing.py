@@ -6,7 +6,7 @@ from typing import Any
 
 from oxmill.model.claim import Claimed
 from oxmill.model.info import Ordered, Swept
-from oxmill.model.job import Enqueue, Verdict
+from oxmill.model.job import Enqueue, EnqueueOne, Verdict
 from oxmill.model.news import NO_NEWS, News
 from oxmill.model.query import Steered
 from oxmill.model.rule import RulesPut
@@ -20,7 +20,7 @@ from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
 def topics_after(request: object, answer: Any) -> set[str]:
     """The topics to ring after `answer` was given to `request`."""
     match request:
-        case Enqueue(jobs=jobs):
+        case Enqueue(jobs=jobs) | EnqueueOne(jobs=jobs):
             return _enqueued(jobs, answer)
         case Settle():
             return _settled(answer)

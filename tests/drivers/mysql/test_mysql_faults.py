@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 
 import pytest
-from meddler import Meddler
 from private_mysql import QUICK, Server, shared_server
 from pymysql import err
 
+from meddler import Meddler
 from oxmill.drivers.mysql import link
 from oxmill.drivers.mysql.driver import open_mysql
 from oxmill.drivers.mysql.link import Link
@@ -85,7 +85,7 @@ def meddler():
 
 
 def through(meddler, url, words=""):
-    return url.replace(f":{meddler.to}/", f":{meddler.port}/") + words
+    return meddler.through(url) + words
 
 
 def others(url, condition="TRUE"):
@@ -217,11 +217,10 @@ def test_a_connection_killed_before_its_commit_wrote_nothing(url):
 def test_an_answer_lost_after_the_commit_was_sent_is_unknown_and_may_be_repeated(url, meddler):
     with opened(through(meddler, url)) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
-        meddler.swallow_replies_after = b"COMMIT"
+        meddler.swallow_after = b"COMMIT"
 
         with pytest.raises(OutcomeUnknown, match="repeating the call"):
             do(driver, Enqueue(jobs=(job("b"),)))
-        meddler.swallow_replies_after = None
         assert meddler.swallowed.is_set()
         (again,) = do(driver, Enqueue(jobs=(job("b"),)))
 
@@ -233,10 +232,9 @@ def test_an_answer_to_a_settlement_that_was_lost_is_given_again(url, meddler):
     with opened(through(meddler, url)) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
         jobs = do(driver, claim()).jobs
-        meddler.swallow_replies_after = b"COMMIT"
+        meddler.swallow_after = b"COMMIT"
         with pytest.raises(OutcomeUnknown):
             do(driver, completed(jobs))
-        meddler.swallow_replies_after = None
 
         (answer,) = do(driver, completed(jobs))
 
@@ -263,7 +261,7 @@ def test_a_reset_between_two_calls_is_not_noticed(url, meddler):
 def test_a_network_that_swallows_everything_ends_in_time(url, meddler):
     with opened(through(meddler, url, "?timeout=1")) as driver:
         do(driver, Enqueue(jobs=(job("a"),)))
-        meddler.deaf = True
+        meddler.silent = True
         began = time.monotonic()
 
         with pytest.raises((StoreUnavailable, OutcomeUnknown)):
@@ -272,7 +270,7 @@ def test_a_network_that_swallows_everything_ends_in_time(url, meddler):
             do(driver, Find())
 
         assert time.monotonic() - began < 8
-        meddler.deaf = False
+        meddler.silent = False
         meddler.reset()
         assert len(do(driver, Find()).jobs) == 1
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from asking import enqueue
 from private_postgres import schema_url
-from wire import Wire
 
+from meddler import Meddler
 from oxmill.drivers.postgres import doorbell as module
 from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell, hashed
@@ -135,20 +135,20 @@ def test_what_is_about_to_be_said_is_not_said_twice(mouth, ringer):
 def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, monkeypatch):
     """Nothing is cut, so only the question for a sign of life can tell."""
     monkeypatch.setattr(module, "_QUIET", 0.1)
-    wire = Wire(postgres_server.port)
+    meddler = Meddler(postgres_server.port)
     url = schema_url(timeout=1)
-    listener, ringer = open_postgres(wire.url(url)), open_postgres(url)
+    listener, ringer = open_postgres(meddler.through(url)), open_postgres(url)
     enqueue(ringer, "first")
     with listener.doorbell.listen([work("q")]) as bell:
         while bell.wait(0.3):
             pass
-        wire.silent = True
+        meddler.silent = True
         enqueue(ringer, "unheard")
         deadline = time.monotonic() + SOON
         while listener.doorbell._heard and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not listener.doorbell._heard, "it never noticed"
-        wire.silent = False
+        meddler.silent = False
 
         assert bell.wait(SOON), "who missed something is woken"
         while bell.wait(0.3):
@@ -157,19 +157,19 @@ def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, m
         assert bell.wait(SOON)
     listener.close()
     ringer.close()
-    wire.close()
+    meddler.close()
 
 
 async def test_an_event_loop_does_not_wait_for_the_server(postgres_server, monkeypatch):
     monkeypatch.setattr(module, "_CONFIRMED", 60)
-    wire = Wire(postgres_server.port)
-    wire.silent = True
-    driver = open_postgres(wire.url(schema_url(timeout=1)))
+    meddler = Meddler(postgres_server.port)
+    meddler.silent = True
+    driver = open_postgres(meddler.through(schema_url(timeout=1)))
     began = time.monotonic()
     with driver.doorbell.attend([work("q")]) as bell:
         assert time.monotonic() - began < 30
-        wire.silent = False
+        meddler.silent = False
 
         assert await bell.arrive(SOON), "when the server listens, everybody is woken"
     driver.close()
-    wire.close()
+    meddler.close()

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from asking import UNSURE, claim, do, enqueue, eventually, settle
 from private_postgres import Server, free_port, schema_url
-from wire import Wire
 
+from meddler import Meddler
 from oxmill.drivers.postgres.driver import open_postgres
 from oxmill.errors import OutcomeUnknown, StoreError, StoreFull, StoreRefused, StoreUnavailable
 from oxmill.model.info import ListQueues
@@ -45,10 +45,10 @@ def driver(postgres_server):
 
 
 @pytest.fixture
-def wire(postgres_server):
-    wire = Wire(postgres_server.port)
-    yield wire
-    wire.close()
+def meddler(postgres_server):
+    meddler = Meddler(postgres_server.port)
+    yield meddler
+    meddler.close()
 
 
 def load(driver, stop, told, won, names):
@@ -116,36 +116,36 @@ def test_a_terminated_session_is_replaced(driver, postgres_server):
     assert [lease.id for lease in claim(driver, 9)] == ["a", "b"]
 
 
-def test_a_cut_link_gives_typed_errors_and_heals(wire):
-    driver = open_postgres(wire.url(schema_url()))
+def test_a_cut_link_gives_typed_errors_and_heals(meddler):
+    driver = open_postgres(meddler.through(schema_url()))
     enqueue(driver, "a")
     for number in range(5):
-        wire.reset()
+        meddler.reset()
         eventually(lambda n=number: enqueue(driver, f"b-{n}"))
     assert len(claim(driver, 9)) == 6
     driver.close()
 
 
-def test_a_black_hole_ends_in_time(wire):
-    driver = open_postgres(wire.url(schema_url(timeout=1)))
+def test_a_black_hole_ends_in_time(meddler):
+    driver = open_postgres(meddler.through(schema_url(timeout=1)))
     enqueue(driver, "a")
-    wire.silent = True
+    meddler.silent = True
     began = time.monotonic()
 
     with pytest.raises(UNSURE):
         enqueue(driver, "b")
 
     assert time.monotonic() - began < 8
-    wire.silent = False
+    meddler.silent = False
     eventually(lambda: enqueue(driver, "b"))
     driver.close()
 
 
 @pytest.mark.parametrize("unique", [None, UniqueKey(key="k")], ids=["one call", "a transaction"])
-def test_an_answer_lost_after_the_commit_is_an_unknown_outcome(wire, unique):
-    driver = open_postgres(wire.url(schema_url()), doorbell=False)
+def test_an_answer_lost_after_the_commit_is_an_unknown_outcome(meddler, unique):
+    driver = open_postgres(meddler.through(schema_url()), doorbell=False)
     enqueue(driver, "a")
-    wire.swallow_after = b"COMMIT\0" if unique else b".enqueue_one("
+    meddler.swallow_after = b"COMMIT\0" if unique else b".enqueue_one("
 
     with pytest.raises(OutcomeUnknown):
         enqueue(driver, "b", unique=unique)
@@ -159,10 +159,10 @@ def test_an_answer_lost_after_the_commit_is_an_unknown_outcome(wire, unique):
     driver.close()
 
 
-def test_an_answer_lost_before_the_commit_wrote_nothing(wire):
-    driver = open_postgres(wire.url(schema_url()), doorbell=False)
+def test_an_answer_lost_before_the_commit_wrote_nothing(meddler):
+    driver = open_postgres(meddler.through(schema_url()), doorbell=False)
     enqueue(driver, "a")
-    wire.swallow_after = b"nextval"
+    meddler.swallow_after = b"nextval"
 
     with pytest.raises(StoreUnavailable):
         enqueue(driver, "b", unique=UniqueKey(key="k"))
@@ -394,15 +394,15 @@ def test_a_forked_child_uses_connections_of_its_own(driver):
     assert [lease.id for lease in claim(driver, 9)] == ["a", "child"]
 
 
-def test_the_doorbell_rings_across_processes_and_after_a_cut(wire):
+def test_the_doorbell_rings_across_processes_and_after_a_cut(meddler):
     url = schema_url()
-    listener, ringer = open_postgres(wire.url(url)), open_postgres(url)
+    listener, ringer = open_postgres(meddler.through(url)), open_postgres(url)
     enqueue(ringer, "first")
     with listener.doorbell.listen([work("q")]) as bell:
         bell.wait(0.2)
         enqueue(ringer, "a")
         assert bell.wait(5)
-        wire.reset()
+        meddler.reset()
         assert bell.wait(10), "who missed something is woken"
         enqueue(ringer, "b")
         assert bell.wait(5)

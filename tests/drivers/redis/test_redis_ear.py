@@ -4,9 +4,9 @@ import asyncio
 import threading
 
 import pytest
-from proxy import Proxy
 from redis_load import enqueue
 
+from meddler import Meddler
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.store.doorbell import work
 
@@ -14,16 +14,16 @@ PATIENCE = 10
 
 
 @pytest.fixture
-def proxy(redis_server):
-    proxy = Proxy(redis_server.port)
-    yield proxy
-    proxy.close()
+def meddler(redis_server):
+    meddler = Meddler(redis_server.port)
+    yield meddler
+    meddler.close()
 
 
 @pytest.fixture
-def pair(redis_server, proxy, tmp_path):
-    """The same store twice: one listens through the proxy, the other enqueues."""
-    here = open_redis(proxy.url, namespace=tmp_path.name, mode="process")
+def pair(redis_server, meddler, tmp_path):
+    """The same store twice: one listens through the meddler, the other enqueues."""
+    here = open_redis(meddler.through(redis_server.url), namespace=tmp_path.name, mode="process")
     there = open_redis(redis_server.url, namespace=tmp_path.name, mode="process")
     yield here, there
     here.close()
@@ -56,11 +56,11 @@ async def test_other_queues_are_not_heard(pair):
         assert not await bell.arrive(0.2)
 
 
-async def test_it_is_rung_once_the_connection_is_back_after_a_cut(pair, proxy):
+async def test_it_is_rung_once_the_connection_is_back_after_a_cut(pair, meddler):
     here, there = pair
     with here.doorbell.attend([work("q")]) as bell:
         await settled(bell)
-        proxy.reset()
+        meddler.reset()
         await settled(bell)
         await asyncio.to_thread(enqueue, there, "b")
 

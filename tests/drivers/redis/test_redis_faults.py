@@ -10,9 +10,9 @@ import time
 import pytest
 import redis
 from private_redis import WHEELS, free_port, program_of
-from proxy import Proxy
 from redis_load import SECOND, UNSURE, claim, do, enqueue, eventually, job, settle
 
+from meddler import Meddler
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import OutcomeUnknown, StoreFull, StoreRefused, StoreUnavailable
 from oxmill.model.claim import Hold, Renew, Renewal
@@ -147,23 +147,26 @@ def test_over_the_memory_limit_leases_can_still_be_settled(own, name):
 
 
 def test_a_cut_link_gives_typed_errors_and_heals(redis_server, tmp_path):
-    proxy = Proxy(redis_server.port)
-    driver = open_redis(proxy.url, namespace=tmp_path.name)
+    meddler = Meddler(redis_server.port)
+    driver = open_redis(meddler.through(redis_server.url), namespace=tmp_path.name)
     for number in range(20):
         assert eventually(lambda number=number: enqueue(driver, f"job-{number}"))
-        proxy.reset()
+        meddler.reset()
     leases = eventually(lambda: claim(driver, 20))
 
     assert len(leases) == 20
     driver.close()
-    proxy.close()
+    meddler.close()
 
 
 def test_a_black_hole_ends_in_time(redis_server, tmp_path):
-    proxy = Proxy(redis_server.port)
-    driver = open_redis(f"{proxy.url}?timeout=0.3&connect_timeout=0.3", namespace=tmp_path.name)
+    meddler = Meddler(redis_server.port)
+    driver = open_redis(
+        f"{meddler.through(redis_server.url)}?timeout=0.3&connect_timeout=0.3",
+        namespace=tmp_path.name,
+    )
     enqueue(driver, "a")
-    proxy.mute = True
+    meddler.silent = True
 
     started = time.monotonic()
     with pytest.raises(OutcomeUnknown):
@@ -171,33 +174,36 @@ def test_a_black_hole_ends_in_time(redis_server, tmp_path):
     with pytest.raises(UNSURE):
         enqueue(driver, "c")
     assert time.monotonic() - started < 3
-    proxy.mute = False
-    proxy.reset()
+    meddler.silent = False
+    meddler.reset()
 
     assert eventually(lambda: enqueue(driver, "b"))[0].verdict in {
         Verdict.CREATED,
         Verdict.DUPLICATE,
     }
     driver.close()
-    proxy.close()
+    meddler.close()
 
 
 async def test_a_black_hole_ends_in_time_for_a_loop(redis_server, tmp_path):
-    proxy = Proxy(redis_server.port)
-    driver = open_redis(f"{proxy.url}?timeout=0.3&connect_timeout=0.3", namespace=tmp_path.name)
+    meddler = Meddler(redis_server.port)
+    driver = open_redis(
+        f"{meddler.through(redis_server.url)}?timeout=0.3&connect_timeout=0.3",
+        namespace=tmp_path.name,
+    )
     await driver.arun(plan_for(driver, Enqueue(jobs=(job("a"),))))
-    proxy.mute = True
+    meddler.silent = True
 
     with pytest.raises(OutcomeUnknown):
         await driver.arun(plan_for(driver, Enqueue(jobs=(job("b"),))))
     with pytest.raises(StoreUnavailable):
         await driver.arun(plan_for(driver, Get(ids=("a",))))
-    proxy.mute = False
-    proxy.reset()
+    meddler.silent = False
+    meddler.reset()
 
     assert len(await driver.arun(plan_for(driver, Get(ids=("a",))))) == 1
     driver.close()
-    proxy.close()
+    meddler.close()
 
 
 def test_a_server_that_is_not_there_is_unavailable():
@@ -222,21 +228,21 @@ def test_a_frozen_server_is_survived(own):
 
 
 def test_the_doorbell_rings_across_processes_and_after_a_cut(redis_server, tmp_path):
-    proxy = Proxy(redis_server.port)
-    here = open_redis(proxy.url, namespace=tmp_path.name)
+    meddler = Meddler(redis_server.port)
+    here = open_redis(meddler.through(redis_server.url), namespace=tmp_path.name)
     there = open_redis(redis_server.url, namespace=tmp_path.name)
     with here.doorbell.listen([work("q")]) as bell:
         enqueue(there, "a")
         assert bell.wait(5)
 
-        proxy.reset()
+        meddler.reset()
 
         assert bell.wait(10)  # once it listens again it wakes everybody
         enqueue(there, "b")
         assert bell.wait(5)
     here.close()
     there.close()
-    proxy.close()
+    meddler.close()
 
 
 def test_threads_share_a_connection_and_get_their_own_answers(own):

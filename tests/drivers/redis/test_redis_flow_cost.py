@@ -3,7 +3,8 @@
 import pytest
 from test_redis_cost import Counted
 
-from oxmill.model.flow import FlowStep, NewFlow
+from oxmill.model.claim import Claim
+from oxmill.model.flow import FlowStep, ListFlows, NewFlow
 from oxmill.model.info import Sweep
 from oxmill.model.job import Enqueue, NewJob
 from oxmill.model.query import Filter, Find
@@ -31,7 +32,7 @@ def begin(counted, flow, *jobs, **options):
 def test_a_flow_of_one_job_is_one_round_trip_and_a_handful_of_commands(counted):
     counted.driver.run(begin(counted, "f0", new_job("a0", "f0")))
 
-    assert counted.cost(begin(counted, "f1", new_job("a1", "f1"))) == (1, 1, 18)
+    assert counted.cost(begin(counted, "f1", new_job("a1", "f1"))) == (1, 1, 17)
 
 
 def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
@@ -53,7 +54,7 @@ def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
     trips, scripts, commands = counted.cost(counted.driver.settling.settle(Settle(items=items)))
 
     assert (trips, scripts) == (1, 1)
-    assert commands <= 2 * STEPS + 31  # of each flow only the state and the index are written apart
+    assert commands <= 2 * STEPS + 29  # of each flow only the state and the index are written apart
 
 
 def test_claiming_steps_of_pipelines_reads_the_state_of_each_flow_and_nothing_else_of_it(counted):
@@ -65,7 +66,7 @@ def test_claiming_steps_of_pipelines_reads_the_state_of_each_flow_and_nothing_el
     trips, scripts, commands = counted.cost(counted.claim(limit=STEPS))
 
     assert (trips, scripts) == (1, 1)
-    assert commands <= STEPS + 13
+    assert commands <= STEPS + 11
 
 
 def test_the_last_steps_of_pipelines_end_all_their_flows_by_a_few_commands(counted):
@@ -75,7 +76,7 @@ def test_the_last_steps_of_pipelines_end_all_their_flows_by_a_few_commands(count
 
     settle = counted.settle(leases, outcome=Outcome.COMPLETE, flow=FlowStep())
 
-    assert counted.cost(settle)[2] <= 27
+    assert counted.cost(settle)[2] <= 25
 
 
 def fanned_out(counted, count):
@@ -97,7 +98,7 @@ def test_children_that_end_cost_the_same_however_many_there_are(counted, count):
 
     cost = counted.cost(counted.settle(leases, outcome=Outcome.COMPLETE))
 
-    assert cost == (1, 1, 33)
+    assert cost == (1, 1, 31)
 
 
 def run_children(counted, batches):
@@ -117,7 +118,7 @@ def test_ten_thousand_children_run_to_their_end_at_a_flat_cost(counted):
 
     assert (parent.resume, parent.joined) == ("go", tuple(f"c{n}" for n in range(10_000)))
     assert max(costs) <= min(costs) + 60  # the join fires too, and a connection may look around
-    assert max(costs) <= 550
+    assert max(costs) <= 450
 
 
 def test_the_jobs_of_a_flow_are_found_without_looking_at_others(counted):
@@ -128,3 +129,23 @@ def test_the_jobs_of_a_flow_are_found_without_looking_at_others(counted):
 
     assert counted.cost(find)[:2] == (1, 1)
     assert [job.id for job in counted.driver.run(find).jobs] == ["b", "a"]
+
+
+def test_a_page_of_flows_beside_many_busy_queues_is_told_by_several_short_scripts(counted):
+    """How many jobs of a flow run is found out by a look at each queue in which anything does."""
+    flows, queues = 40, tuple(f"busy {number}" for number in range(30))
+    for number in range(flows):
+        counted.driver.run(begin(counted, f"f{number}", new_job(f"a{number}", f"f{number}")))
+    jobs = tuple(NewJob(id=queue, queue=queue, task="t", payload=b"{}") for queue in queues)
+    counted.driver.run(counted.driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
+    claim = Claim(queues=queues, limit=30, lease=60_000_000, worker="w", nonce=1)
+    assert len(counted.driver.run(counted.driver.claiming.claim(claim)).jobs) == len(queues)
+
+    def page():
+        return counted.driver.inspecting.flows(ListFlows(limit=flows))
+
+    assert counted.cost(page())[:2] == (2, 2)
+    told = counted.driver.run(page())
+    assert [each.id for each in told.items] == [f"f{number}" for number in reversed(range(flows))]
+    assert [sum(each.counts.values()) for each in told.items] == [1] * flows
+    assert told.next is None

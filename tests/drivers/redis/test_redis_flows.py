@@ -10,6 +10,7 @@ from redis_load import SECOND, claim, do, enqueue, job, settle
 
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.errors import BadInput, StoreFull
+from oxmill.model.claim import Claim
 from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy, ListFlows, NewFlow, OnFailure
 from oxmill.model.info import Prune, Sweep
 from oxmill.model.job import Enqueue
@@ -81,6 +82,35 @@ def test_the_last_children_end_at_the_same_time(driver):
     found = do(driver, ListFlows(status=FlowStatus.SUCCEEDED)).items
     assert len(found) == ROUNDS
     assert all(each.counts == {State.SUCCEEDED: 4} for each in found)
+
+
+def test_a_flow_tells_how_many_of_its_jobs_are_in_each_state(driver):
+    """Those that wait, run or have succeeded are not counted as they move, but when somebody asks."""
+    ended = [("good", {}), ("bad", {})]
+    others = [("waits", {}), ("held", {"after": ("waits",)}), ("later", {"delay": SECOND * 60})]
+    elsewhere = [("there", {"queue": "r"})]
+    start(driver, "f", *ended, ("runs", {}), *others, ("stopped", {}), *elsewhere)
+    start(driver, "f", ("staged", {}), ("too", {"queue": "r"}), stage="s")
+    start(driver, "other", ("another", {"queue": "r"}))
+    enqueue(driver, "plain", queue="r")
+    good, bad, _ = take(driver, 3)
+    settle(driver, good)
+    settle(driver, bad, Outcome.FAIL)
+    do(driver, Cancel(filter=Filter(ids=("stopped",))))
+    terms = {"lease": SECOND, "worker": "w", "nonce": next(NONCES)}
+    assert len(do(driver, Claim(queues=("r",), limit=9, **terms)).jobs) == 3
+
+    counts = do(driver, ListFlows(ids=("f",))).items[0].counts
+
+    assert counts == {
+        State.HELD: 3,
+        State.SCHEDULED: 1,
+        State.WAITING: 1,
+        State.RUNNING: 2,
+        State.SUCCEEDED: 1,
+        State.FAILED: 1,
+        State.CANCELLED: 1,
+    }
 
 
 def test_a_join_fires_or_is_cancelled(driver):

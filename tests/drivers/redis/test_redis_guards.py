@@ -8,9 +8,9 @@ from importlib.resources import files
 
 import pytest
 from private_redis import WHEELS, program_of
-from proxy import Proxy
 from redis_load import SECOND, claim, do, enqueue, job, settle
 
+from meddler import Meddler
 from oxmill.drivers.redis import doorbell, ear
 from oxmill.drivers.redis.driver import open_redis
 from oxmill.drivers.redis.lane import Lane
@@ -180,23 +180,28 @@ def test_over_the_memory_limit_groups_are_served(own, name):
 
 
 @pytest.fixture
-def proxy(redis_server):
-    proxy = Proxy(redis_server.port)
-    yield proxy
-    proxy.close()
+def meddler(redis_server):
+    meddler = Meddler(redis_server.port)
+    yield meddler
+    meddler.close()
 
 
-def test_a_doorbell_in_a_black_hole_finds_out_by_itself(redis_server, proxy, tmp_path, monkeypatch):
+def test_a_doorbell_in_a_black_hole_finds_out_by_itself(
+    redis_server, meddler, tmp_path, monkeypatch
+):
     monkeypatch.setattr(doorbell, "_QUIET", 0.2)
-    here = open_redis(f"{proxy.url}?timeout=1&connect_timeout=0.5", namespace=tmp_path.name)
+    here = open_redis(
+        f"{meddler.through(redis_server.url)}?timeout=1&connect_timeout=0.5",
+        namespace=tmp_path.name,
+    )
     there = open_redis(redis_server.url, namespace=tmp_path.name)
     with here.doorbell.listen([work("q")]) as bell:
         enqueue(there, "a")
         assert bell.wait(10)
-        before = len(proxy.pairs)
-        proxy.mute = True
-        wait_until(lambda: len(proxy.pairs) > before)
-        proxy.mute = False
+        before = len(meddler.pairs)
+        meddler.silent = True
+        wait_until(lambda: len(meddler.pairs) > before)
+        meddler.silent = False
 
         assert bell.wait(20)  # once it listens again it wakes everybody
         enqueue(there, "b")
@@ -206,18 +211,21 @@ def test_a_doorbell_in_a_black_hole_finds_out_by_itself(redis_server, proxy, tmp
 
 
 async def test_an_ear_in_a_black_hole_finds_out_by_itself(
-    redis_server, proxy, tmp_path, monkeypatch
+    redis_server, meddler, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(ear, "_QUIET", 0.2)
-    here = open_redis(f"{proxy.url}?timeout=1&connect_timeout=0.5", namespace=tmp_path.name)
+    here = open_redis(
+        f"{meddler.through(redis_server.url)}?timeout=1&connect_timeout=0.5",
+        namespace=tmp_path.name,
+    )
     there = open_redis(redis_server.url, namespace=tmp_path.name)
     with here.doorbell.attend([work("q")]) as bell:
         await asyncio.to_thread(enqueue, there, "a")
         assert await bell.arrive(10)
-        before = len(proxy.pairs)
-        proxy.mute = True
-        await asyncio.to_thread(wait_until, lambda: len(proxy.pairs) > before)
-        proxy.mute = False
+        before = len(meddler.pairs)
+        meddler.silent = True
+        await asyncio.to_thread(wait_until, lambda: len(meddler.pairs) > before)
+        meddler.silent = False
 
         assert await bell.arrive(20)
         await asyncio.to_thread(enqueue, there, "b")

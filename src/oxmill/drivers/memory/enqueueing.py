@@ -15,6 +15,8 @@ from oxmill.model.unique import OnConflict, UniqueKey
 from oxmill.store.capabilities import Capability
 from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask, plan
+from oxmill.store.prepared import BatchOfOne
+from oxmill.store.roles.enqueueing import Prepared
 
 _REFUSED = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
 
@@ -30,6 +32,10 @@ class MemoryEnqueueing:
         """All jobs of the batch are stored, or none."""
         check_enqueue(request, self._world.bounds, self._able)
         return self._enqueue(request)
+
+    def prepare(self, like: NewJob) -> Prepared:
+        """What stores jobs like this one."""
+        return BatchOfOne(self.enqueue, like)
 
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from oxmill.drivers.mysql.granted import NEVER, Granted, granting
+from oxmill.drivers.mysql.granted import Granted, granting
 from oxmill.drivers.mysql.knocking import Knocking
 from oxmill.drivers.mysql.literals import Sql
 from oxmill.drivers.mysql.manner import Manner
@@ -118,29 +118,27 @@ class Taking(Shortcut[Any]):
             "worker": request.worker,
             "lease": request.lease,
             "shelves": json_text(f"running {queue}" for queue in self._queues),
-            "heads": Sql(self._heads()),
-            "never": NEVER,
+            "most": request.limit,
         }
-        texts: list[bytes] = []
-        for name in ("claim_look", "claim_ready", "claim_line"):
-            texts += [
+
+        def each(name: str) -> list[bytes]:
+            return [
                 statement(name, asked | {"place": place, "queue": queue}) for place, queue in places
             ]
-        texts += [statement("claim_choose", asked), *granting(asked)]
+
+        texts = [*each("claim_look"), *each("claim_ready"), *each("claim_line")]
         if len(places) == 1:
-            texts.append(statement("claim_count_one", {"queue": self._queues[0]}))
+            texts += [statement("claim_first", asked), *granting(asked), *each("claim_count_one")]
         else:
-            texts.append(statement("claim_count", asked))
-        texts.append(statement("claim_given", asked))
-        return texts + [statement("claim_told", {"place": place}) for place, _ in places]
+            texts += [statement("claim_choose", {"heads": Sql(self._heads())}), *granting(asked)]
+            texts += [statement("claim_count", asked), statement("claim_given", asked)]
+        return texts + each("claim_told")
 
     def _heads(self) -> bytes:
         most = {"most": self._request.limit}
         heads = [
             statement("claim_head", most | {"place": place}) for place in range(len(self._queues))
         ]
-        if len(heads) == 1:
-            return heads[0]
         every = b" UNION ALL ".join(b"(%b)" % head for head in heads)
         return b"%b ORDER BY spot, place LIMIT %d" % (every, self._request.limit)
 
@@ -151,7 +149,8 @@ class Taking(Shortcut[Any]):
         now, ready = told[0][:2]
         if not ready:
             return None
-        rows = sorted(results[-number - 1].rows, key=_RANK)
+        several = number > 1
+        rows = sorted(results[-number - 1].rows, key=_RANK) if several else results[FIRST].rows
         until = now + request.lease
         moments = [moment for _, _, closed, *found in told if not closed for moment in found]
         if rows:
@@ -166,6 +165,8 @@ class Taking(Shortcut[Any]):
         )
 
 
+FIRST: Final = 3
+"""Where a claim of one queue reads its rows, among its statements."""
 _RANK: Final = itemgetter(6, -1)
 """Priority and place, in the columns of a lease and the one after them."""
 

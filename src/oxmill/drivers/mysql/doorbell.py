@@ -120,6 +120,8 @@ class MysqlDoorbell(LocalDoorbell):
             watching = Watching(link)
             while not self._stop.is_set():
                 if watching.changed() or self._missed:
+                    if called is not None:
+                        self._ring_for_work()  # first: they wait for nothing else
                     called = self._tell(link.send([_CALLED])[0].rows, called)
                     self._looked.set()
                 if self.listeners:
@@ -131,20 +133,21 @@ class MysqlDoorbell(LocalDoorbell):
         return False
 
     def _tell(self, told: Rows, before: Rows | None) -> Rows:
-        """Wake whom a change may concern. Who waits to be asked for something, or for what others leave
-        to sweep, is woken only if there is that: it is much rarer."""
+        """Wake those who wait to be asked for something, or for what others leave to sweep, if there is
+        that: it is much rarer than work."""
         missed, self._missed = self._missed, False
         ((_, left),) = told
         if missed:
             self.ring_all()
             return told
-        if before is not None:
-            self.ring([topic for topic in self.topics() if topic not in (CONTROL, SWEEP)])
-            if told[0][0] != before[0][0]:
-                self.ring([CONTROL])
+        if before is not None and told[0][0] != before[0][0]:
+            self.ring([CONTROL])
         if left:
             self.ring([SWEEP])
         return told
+
+    def _ring_for_work(self) -> None:
+        self.ring([topic for topic in self.topics() if topic not in (CONTROL, SWEEP)])
 
     def _dismissed(self) -> bool:
         """Whether the thread may go, because nobody listens any more."""

@@ -96,7 +96,7 @@ class Completing(Shortcut[tuple[Settled, ...]]):
             "kept": 0 if gone else len(items),
             "gone": int(gone),
             "grouped": int(grouped),
-            "ids": json_text(map(_id, items)),
+            "ids": json_text(map(_id, items)) if grouped else "",
             "usual": _USUAL,
         }
         return [
@@ -132,7 +132,7 @@ def _row(item: Settlement) -> tuple[Any, ...]:
 
 
 def _gone(items: Sequence[Settlement]) -> Iterator[bytes]:
-    yield statement("complete_gone", {"ids": json_text(map(_id, items))})
+    yield statement("complete_gone", {"ids": Sql(listed(map(_id, items)))})
 
 
 def _kept(items: Sequence[Settlement]) -> Iterator[bytes]:

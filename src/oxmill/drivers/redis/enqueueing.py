@@ -21,6 +21,8 @@ from oxmill.model.state import State
 from oxmill.model.unique import OnConflict, Until
 from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, Together, ask, plan
+from oxmill.store.prepared import BatchOfOne
+from oxmill.store.roles.enqueueing import Prepared
 
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
@@ -47,6 +49,10 @@ class RedisEnqueueing:
         one step, once all have found nothing to refuse."""
         check_enqueue(request, self._space.bounds, self._space.able)
         return self._enqueue(request)
+
+    def prepare(self, like: NewJob) -> Prepared:
+        """What stores jobs like this one."""
+        return BatchOfOne(self.enqueue, like)
 
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:

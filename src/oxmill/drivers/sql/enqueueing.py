@@ -19,6 +19,8 @@ from oxmill.store.admission import check_new_job, check_new_jobs
 from oxmill.store.capabilities import Capability
 from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, ask
+from oxmill.store.prepared import BatchOfOne
+from oxmill.store.roles.enqueueing import Prepared
 
 
 class SqlEnqueueing:
@@ -43,6 +45,10 @@ class SqlEnqueueing:
             check_new_jobs(jobs, self._bounds, self._able)
             fresh = _shortcut(jobs)
         return Plan("enqueue", request, Start(_take_in, None, jobs, fresh))
+
+    def prepare(self, like: NewJob) -> Prepared:
+        """What stores jobs like this one."""
+        return BatchOfOne(self.enqueue, like)
 
 
 def _shortcut(jobs: Sequence[NewJob]) -> Fresh | None:

@@ -12,7 +12,7 @@ from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
 from oxmill.drivers.sql.rulebook import rule_of
 from oxmill.drivers.sql.searching import BEGINNING, page_of
-from oxmill.drivers.sql.steps import NOW, Rows, Statement, operation
+from oxmill.drivers.sql.steps import NOW, Rows, Statement, abreast, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.flow import Flows, ListFlows
 from oxmill.model.info import (
@@ -74,10 +74,13 @@ class SqlInspecting:
     @operation("queues", writes=False)
     def queues(self, request: ListQueues) -> Steps[Queues]:
         """Counts by state, totals, rules and settings."""
-        now = yield from ask(NOW)
-        rules = [rule_of(row) for row in (yield from ask(Statement("rules_all")))]
-        settings = yield from _settings(request.queues)
-        tallies = yield from _tallies(request.queues)
+        now, found, settings, tallies = yield from abreast(
+            ask(NOW),
+            ask(Statement("rules_all")),
+            _settings(request.queues),
+            _tallies(request.queues),
+        )
+        rules = [rule_of(row) for row in found]
         names = set(request.queues) or {
             *(queue for queue, *_ in tallies),
             *settings,
@@ -97,13 +100,13 @@ class SqlInspecting:
             for name in sorted(names)
         }
         items = _counted(infos, tallies)
-        found = Queues(items=tuple(items), now=now)
+        told = Queues(items=tuple(items), now=now)
         if request.groups:
-            found = yield from with_gates(items, request, now)
+            told = yield from with_gates(items, request, now)
         if request.place_of is None:
-            return found
+            return told
         place = yield from place_of(request.place_of)
-        return msgspec.structs.replace(found, place=place)
+        return msgspec.structs.replace(told, place=place)
 
     def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""

@@ -67,10 +67,18 @@ def is_plain(job: NewJob) -> bool:
 
 
 def plain_insert(job: NewJob, seq: int, now: Micros) -> tuple[str, Row]:
-    """The insert of a plain job, and its values. Every blocking enqueue comes through here, so what
-    `arrival` does is written out."""
+    """The insert of a plain job, and its values. Every single async enqueue comes through here, so
+    what `arrival` does is written out."""
     most, crashes, keep, payload = job.max_attempts, job.crash_limit, job.keep, job.payload
     head = (seq, job.id, seq, now, job.queue, job.task, _WAITING, job.priority, now, most, crashes)
     if keep is None:
         return _TEXT_UNKEPT, (*head, bytearray(payload))
     return _TEXT, (*head, keep, bytearray(payload))
+
+
+def plain_form(job: NewJob) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
+    """The insert of plain jobs like this one, and what their values have in common: between the time
+    of the enqueue and the moment when they are due, and between that and the payload."""
+    where = (job.queue, job.task, _WAITING, job.priority)
+    terms = (job.max_attempts, job.crash_limit)
+    return (_TEXT_UNKEPT, where, terms) if job.keep is None else (_TEXT, where, (*terms, job.keep))

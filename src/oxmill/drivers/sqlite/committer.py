@@ -71,13 +71,19 @@ class Committer:
     def perform(self, plan: Plan[T]) -> T:
         """One plan in a transaction of its own. If it fails nothing was written, unless the error
         says that this is not known."""
+        session = self.session
+        if session is None:
+            self.ensure_open()
+            session = self._opened()
+        self.turnstile.enter(PATIENCE)
         try:
-            session = self._begun()
-        except sqlite3.Error as error:
-            raise translated(error, self.path) from error
-        try:
-            answer = session.perform(plan)
-            session.commit()
+            try:
+                answer = session.transact(plan)
+            except sqlite3.OperationalError as error:
+                if session.begun:
+                    raise
+                self._wait_once(error)
+                answer = session.transact(plan)
         except BaseException as error:
             told = self._undo(session, error)
             if told is error:
@@ -207,7 +213,8 @@ class Committer:
             try:
                 session.begin()
             except sqlite3.OperationalError as error:
-                self._begin_again(session, error)
+                self._wait_once(error)
+                session.begin()
         except BaseException as error:
             self.turnstile.leave()
             if isinstance(error, sqlite3.Error):
@@ -215,12 +222,12 @@ class Committer:
             raise
         return session
 
-    def _begin_again(self, session: Session, error: sqlite3.OperationalError) -> None:
-        """Each try waits as long as the busy timeout: programs of others pass no turnstile."""
+    def _wait_once(self, error: sqlite3.OperationalError) -> None:
+        """Before a transaction is begun again that others kept from being begun: they pass no turnstile.
+        Each try waits as long as the busy timeout."""
         if not is_busy(error):
             raise error
         time.sleep(random.uniform(0.005, 0.1))  # noqa: S311 - only to spread out retries
-        session.begin()
 
     def _opened(self) -> Session:
         if self.session is None:

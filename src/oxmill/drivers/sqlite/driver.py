@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
@@ -15,6 +14,7 @@ from oxmill.drivers.sqlite.borrowing import SqliteBorrowing
 from oxmill.drivers.sqlite.claiming import SqliteClaiming
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
+from oxmill.drivers.sqlite.enqueueing import SqliteEnqueueing
 from oxmill.drivers.sqlite.installing import SqliteInstalling
 from oxmill.drivers.sqlite.settling import SqliteSettling
 from oxmill.drivers.sqlite.shrinking import give_back_pages
@@ -59,7 +59,7 @@ def open_sqlite(
         url=f"sqlite:///{place.path}",
         capabilities=able,
         installing=SqliteInstalling(place),
-        enqueueing=SqlEnqueueing(bounds, able),
+        enqueueing=SqliteEnqueueing(bounds, able),
         claiming=SqliteClaiming(bounds),
         settling=SqliteSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),

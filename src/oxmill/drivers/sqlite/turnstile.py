@@ -39,9 +39,7 @@ class Turnstile:
 
     def enter(self, seconds: float) -> None:
         """Wait for one's turn, at most this long. Who is through may enter again."""
-        if _flock is None:
-            return
-        if self._entered:
+        if self._entered or _flock is None:
             self._entered += 1
             return
         handle = self._handle
@@ -72,7 +70,7 @@ class Turnstile:
     def leave(self) -> None:
         """Let the next one through, once one has left as often as one has entered."""
         self._entered = left = self._entered - 1
-        if left < 1 and _flock is not None and self._handle is not None:
+        if left < 1 and self._handle is not None and _flock is not None:
             _flock(self._handle, _LET_GO)
 
     def close(self) -> None:

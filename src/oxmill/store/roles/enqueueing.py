@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from oxmill.model.job import Enqueue, Enqueued
+from oxmill.model.job import Enqueue, Enqueued, NewJob
 from oxmill.store.plan import Plan
 
 
@@ -23,4 +23,18 @@ class Enqueueing(Protocol):
         there must be of the same flow and come earlier in the batch or be there. Jobs that are
         staged are held until their stage is published; publishing is one step, whatever the number.
         """
+        ...
+
+    def prepare(self, like: NewJob, /) -> Prepared:
+        """What stores jobs like this one, which differ from it in id and payload only. It may do once
+        what `enqueue` does for each, and never refuses: what is wrong with such jobs is said when
+        one is enqueued."""
+        ...
+
+
+class Prepared(Protocol):
+    """Takes in single jobs of one kind."""
+
+    def enqueue(self, job_id: str, payload: bytes, /) -> Plan[tuple[Enqueued, ...]]:
+        """Does, answers and refuses what `Enqueueing.enqueue` would for a batch of this one job."""
         ...

@@ -60,6 +60,7 @@ ACROSS: Final = (
     "limiting",
     "metering",
     "ordering",
+    "preparing",
     "redriving",
     "retention",
     "rippling",

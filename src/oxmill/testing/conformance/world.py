@@ -83,7 +83,10 @@ class World:
 
     async def at_once(self, *requests: Value) -> list[Any]:
         """Perform all requests at the same time: one thread each, or one asyncio task each."""
-        plans = [plan_for(self.driver, request) for request in requests]
+        return await self.perform_at_once(*(plan_for(self.driver, each) for each in requests))
+
+    async def perform_at_once(self, *plans: Plan[Any]) -> list[Any]:
+        """The same with plans."""
         if self.face is Face.ASYNC:
             return await asyncio.gather(*(self.driver.arun(plan) for plan in plans))
         barrier = threading.Barrier(len(plans))

@@ -200,7 +200,6 @@ if short.gated then
     if grouped > 0 then redis.call('HINCRBY', TALLIES, 'now:3:' .. queue, -grouped) end
     redis.call('HSET', JOBS, unpack(jobs))
     redis.call('ZADD', key('leases'), unpack(leases))
-    short.count_flows()
     redis.call('ZADD', MOMENTS, 'LT', until_when, queue)
     redis.call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
     return short.answer

@@ -32,7 +32,6 @@ if short.queue and not short.gated then
         return put
       end
       redis.call('HSET', JOBS, unpack(records))
-      short.count_flows()
       redis.call('ZADD', MOMENTS, 'LT', until_when, queue)
       redis.call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
     end

@@ -4,8 +4,7 @@
 -- ARGV: as claim.lua.
 -- Result: `short`: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
 -- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time, nothing
--- if the job is another; `answer`, to which that adds what the holder is told; `count_flows()`, to be called once
--- these are written.
+-- if the job is another; `answer`, to which that adds what the holder is told.
 local short = {answer = {now, 0}}
 do
   -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps
@@ -14,7 +13,6 @@ do
   local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
   local FLAGS = {'pause:queue:', 'block:queue:', 'gated:queue:'}
   local lease, additions, answer, told = tonumber(ARGV[3]), {}, short.answer, 2
-  local flows, started_in = {}, {}
 
   local function look()
     local found, flags = nil, {'scoped'}
@@ -121,9 +119,6 @@ do
     return function(blob)
       local record, flow, names = lease_of(blob)
       if not record or flow == '' then return nil end
-      local before = started_in[flow]
-      if not before then flows[#flows + 1] = flow end
-      started_in[flow] = (before or 0) + 1
       if names ~= true then
         local values = redis.call('HMGET', state_of .. flow, unpack(names))
         answer[told + 1], told = #values, told + 2
@@ -136,22 +131,6 @@ do
       end
       return record
     end
-  end
-
-  -- How many jobs of a flow wait and run.
-  function short.count_flows()
-    if #flows == 0 then return end
-    local puts, one_more, texts = {}, {}, redis.call('HMGET', COUNTS, unpack(flows))
-    for i = 1, #flows do
-      local text = texts[i]
-      local count, counted = started_in[flows[i]], one_more[text]
-      if count > 1 or not counted then
-        counted = cut.counted(text, {[WAITING] = -count, [RUNNING] = count})
-        if count == 1 then one_more[text] = counted end
-      end
-      puts[2 * i - 1], puts[2 * i] = flows[i], counted
-    end
-    redis.call('HSET', COUNTS, unpack(puts))
   end
 
   local of_flow, forms = nil, {}

@@ -5,9 +5,9 @@
 -- KEYS: none.
 -- ARGV: none.
 -- Result: `cut`.
-local cut = {blank = string.rep('\0', 28)}
+local cut = {}
 do
-  local byte, sub, COUNTS_FORM = string.byte, string.sub, '>i4i4i4i4i4i4i4'
+  local byte, sub = string.byte, string.sub
   local NUMBER_BYTES = {[204] = 2, [205] = 3, [206] = 5, [207] = 9, [208] = 2, [209] = 3, [210] = 5, [211] = 9}
   local ENQUEUED, FLOW, MOMENT, LONG_TEXT = 4, 30, 207, 217
 
@@ -66,12 +66,5 @@ do
       outlines[frame], heads[head_text], middles[middle_text], ends[end_text] = o, head, middle, last
       return o, head, middle, last
     end
-  end
-
-  -- How many jobs of a flow are in each state, after these changes by state.
-  function cut.counted(text, changes)
-    local counts = {struct.unpack(COUNTS_FORM, text or cut.blank)}
-    for state, change in pairs(changes) do counts[state] = counts[state] + change end
-    return struct.pack(COUNTS_FORM, unpack(counts, 1, 7))
   end
 end

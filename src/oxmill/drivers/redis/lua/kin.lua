@@ -14,11 +14,13 @@ end})
 
 do
   local COUNTS_FORM, NONE, changed = '>i4i4i4i4i4i4i4', string.rep('\0', 28), {}
+  local COUNTED = {[HELD] = true, [SCHEDULED] = true, [FAILED] = true, [CANCELLED] = true}
 
-  -- How many jobs of a flow are in this state.
+  -- How many jobs of a flow are in this state. Those that wait, run or have succeeded, as most do, are not
+  -- counted as they move: flows.lua finds out when somebody asks.
   function kin.count(s, change)
     local flow, state = s[FLOW], s[STATE]
-    if flow == '' then return end
+    if flow == '' or not COUNTED[state] then return end
     changed[flow] = changed[flow] or {}
     changed[flow][state] = (changed[flow][state] or 0) + change
   end

@@ -216,7 +216,7 @@ local function flow_way()
 
   -- Whether nobody waits for these jobs, no next step is there yet, and all flows are known.
   function way.ready()
-    local below = redis.call('HMGET', DOWNS, unpack(way.ids))
+    local below = redis.call('HLEN', DOWNS) > 0 and redis.call('HMGET', DOWNS, unpack(way.ids)) or {}
     for i = 1, #below do
       if below[i] and struct.unpack('>I4', below[i]) > 0 then return false end
     end
@@ -256,22 +256,6 @@ local function flow_way()
     redis.call('ZREM', ROOT .. ':shelf:status=running', unpack(gone))
     redis.call('ZADD', RETIRED, unpack(retired))
     for shelf, cards in pairs(shelves) do redis.call('ZADD', ROOT .. ':shelf:status=' .. shelf, unpack(cards)) end
-  end
-
-  -- Most flows have one job that ends, and perhaps hands over.
-  local function write_counts()
-    local puts, over, handed_over, texts = {}, {}, {}, redis.call('HMGET', COUNTS, unpack(flows))
-    for i = 1, #flows do
-      local text, ends, begins = texts[i], ended[i], handed[i]
-      local known = ends == 1 and (begins == 0 and over or begins == 1 and handed_over) or {}
-      local counted = known[text]
-      if not counted then
-        counted = cut.counted(text, {[RUNNING] = -ends, [SUCCEEDED] = ends, [WAITING] = begins})
-        known[text] = counted
-      end
-      puts[2 * i - 1], puts[2 * i] = flows[i], counted
-    end
-    redis.call('HSET', COUNTS, unpack(puts))
   end
 
   local function fill_pages(first, last)
@@ -318,7 +302,6 @@ local function flow_way()
     local call, state_of = redis.call, ROOT .. ':state:'
     for i = 1, #merged do call('HSET', state_of .. merged[i], unpack(ARGV, merge_from[i], merge_to[i])) end
     write_flows()
-    write_counts()
     return #next_ids > 0 and write_next() or {}
   end
 

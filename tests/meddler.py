@@ -7,21 +7,25 @@ import threading
 
 
 class Meddler:
-    """Passes bytes on, unless told otherwise."""
+    """Stands before a server on this machine and passes bytes on, unless told otherwise."""
 
     def __init__(self, port):
         self.to = port
-        self.swallow_replies_after = None
-        """Once the client has sent these bytes, nothing of what the server says comes back."""
-        self.deaf = False
-        """Take everything, pass on nothing."""
+        self.silent = False
+        """Take everything, pass on nothing, both ways."""
+        self.swallow_after = None
+        """Once a client has sent these bytes, the answer is swallowed and that link is cut; once only."""
+        self.swallowed = threading.Event()
         self.closed = False
         self.pairs = []
-        self.swallowed = threading.Event()
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def through(self, url):
+        """The address of the server, by way of this."""
+        return url.replace(f":{self.to}/", f":{self.port}/")
 
     def _accept(self):
         while not self.closed:
@@ -29,40 +33,39 @@ class Meddler:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.to))
+            try:
+                server = socket.create_connection(("127.0.0.1", self.to), 5)
+                server.settimeout(None)
+            except OSError:
+                client.close()
+                continue
             with self.lock:
                 self.pairs.append((client, server))
-            state = {"mute": False}
-            for pump in (self._up, self._down):
-                threading.Thread(target=pump, args=(client, server, state), daemon=True).start()
+            doomed = threading.Event()
+            for pump in (self._ask, self._answer):
+                threading.Thread(target=pump, args=(client, server, doomed), daemon=True).start()
 
-    def _up(self, client, server, state):
+    def _ask(self, client, server, doomed):
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
-                if self.deaf:
+                if self.silent:
                     continue
-                wanted = self.swallow_replies_after
-                if wanted is not None and wanted in data:
-                    state["mute"] = True
+                if self.swallow_after and self.swallow_after in data:
+                    self.swallow_after = None
+                    doomed.set()
                 server.sendall(data)
-        self._shut(client, server)
+        _shut(client, server)
 
-    def _down(self, client, server, state):
+    def _answer(self, client, server, doomed):
         with contextlib.suppress(OSError):
             while data := server.recv(1 << 20):
-                if self.deaf:
+                if self.silent:
                     continue
-                if state["mute"]:
+                if doomed.is_set():
                     self.swallowed.set()
                     break
                 client.sendall(data)
-        self._shut(client, server)
-
-    @staticmethod
-    def _shut(*ends):
-        for end in ends:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        _shut(client, server)
 
     def reset(self):
         """RST all connections."""
@@ -79,3 +82,9 @@ class Meddler:
         self.closed = True
         self.listener.close()
         self.reset()
+
+
+def _shut(*ends):
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
