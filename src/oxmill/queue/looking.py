@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
@@ -21,12 +21,13 @@ from oxmill.model.info import (
 from oxmill.model.job import Job as Record
 from oxmill.model.query import Find, Get, Page
 from oxmill.queue.client import Client
-from oxmill.queue.explaining import situation_of
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, as_filter
-from oxmill.rules.explain import Explanation, explain
 from oxmill.store.driver import Driver
 from oxmill.store.plan import Plan
+
+if TYPE_CHECKING:
+    from oxmill.rules.explain import Explanation
 
 T = TypeVar("T")
 
@@ -48,10 +49,16 @@ class Looking:
     def explain(self, job_id: str) -> Explanation:
         """Why a job is where it is: every gate before it with its numbers, and when it can run, if
         that is known; else `JobNotFound`."""
+        from oxmill.queue.explaining import situation_of  # noqa: PLC0415 - workers do without
+        from oxmill.rules.explain import explain  # noqa: PLC0415 - the same
+
         return explain(self._client.blocking("aexplain", lambda d: situation_of(d, job_id)))
 
     async def aexplain(self, job_id: str) -> Explanation:
         """The same without blocking the event loop."""
+        from oxmill.queue.explaining import situation_of  # noqa: PLC0415 - workers do without
+        from oxmill.rules.explain import explain  # noqa: PLC0415 - the same
+
         return explain(await self._client.awaiting(lambda d: situation_of(d, job_id)))
 
     def jobs(self, **where: Unpack[Where]) -> Iterator[Record]:

@@ -6,8 +6,8 @@ import pytest
 from asking import SECOND, claim, do, enqueue, job
 from private_postgres import schema_url
 
-from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.drivers.postgres.wire import Wire
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue
 from oxmill.model.settings import PutSettings, QueueSettings
@@ -30,25 +30,14 @@ def driver(postgres_server):
 def trips(monkeypatch):
     """Counts what is sent: one entry per round trip, with the names of all that travels in it."""
     sent = []
-    ask, say, send = Link.ask, Link.say, Link.send
+    put = Wire.put
 
-    def asking(self, query):
-        sent.append(query.text.name)
-        return ask(self, query)
+    def putting(self, several):
+        names = [each if isinstance(each, str) else each.text.name for each in several]
+        sent.append(" ".join(name.split()[0] for name in names) if len(names) > 1 else names[0])
+        put(self, several)
 
-    def saying(self, command):
-        sent.append(command)
-        say(self, command)
-
-    def sending(self, several):
-        if len(several) > 1:
-            names = [each if isinstance(each, str) else each.text.name for each in several]
-            sent.append(" ".join(name.split()[0] for name in names))
-        return send(self, several)
-
-    monkeypatch.setattr(Link, "ask", asking)
-    monkeypatch.setattr(Link, "say", saying)
-    monkeypatch.setattr(Link, "send", sending)
+    monkeypatch.setattr(Wire, "put", putting)
 
     @contextmanager
     def counting(*expected):

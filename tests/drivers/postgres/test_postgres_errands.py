@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from asking import UNSURE, do, enqueue, job
 from private_postgres import schema_url, shared_server
-from wire import Wire
 
+from meddler import Meddler
 from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.driver import open_postgres
-from oxmill.drivers.postgres.wire import Wire as Spoken
+from oxmill.drivers.postgres.wire import Wire
 from oxmill.errors import OutcomeUnknown
 from oxmill.model.job import Enqueue, Verdict
 from oxmill.model.query import Get
@@ -41,23 +41,23 @@ def driver(postgres_server):
 
 
 @pytest.fixture
-def wire(postgres_server):
-    wire = Wire(postgres_server.port)
-    yield wire
-    wire.close()
+def meddler(postgres_server):
+    meddler = Meddler(postgres_server.port)
+    yield meddler
+    meddler.close()
 
 
 @pytest.fixture
 def said(monkeypatch):
     """What is sent, and whether the test's own thread sends it."""
-    sent, here, put = [], threading.get_ident(), Spoken.put
+    sent, here, put = [], threading.get_ident(), Wire.put
 
     def noting(self, several):
         words = [each if isinstance(each, str) else each.text.name for each in several]
         sent.append((words, threading.get_ident() == here))
         put(self, several)
 
-    monkeypatch.setattr(Spoken, "put", noting)
+    monkeypatch.setattr(Wire, "put", noting)
     return sent
 
 
@@ -123,16 +123,16 @@ async def test_what_conflicts_is_told_as_elsewhere(driver):
     assert driver.transport._pool._open <= 2
 
 
-async def test_a_silent_server_is_given_up(wire):
-    driver = opened(wire.url(schema_url(timeout=1)))
-    wire.silent = True
+async def test_a_silent_server_is_given_up(meddler):
+    driver = opened(meddler.through(schema_url(timeout=1)))
+    meddler.silent = True
     began = time.monotonic()
     with pytest.raises(UNSURE):
         await aenqueue(driver, "a")
 
     assert time.monotonic() - began < SOON
-    wire.silent = False
-    wire.reset()
+    meddler.silent = False
+    meddler.reset()
     deadline = time.monotonic() + SOON
     while time.monotonic() < deadline:
         try:
@@ -144,9 +144,9 @@ async def test_a_silent_server_is_given_up(wire):
     driver.close()
 
 
-async def test_an_answer_that_is_lost_is_an_unknown_outcome(wire):
-    driver = opened(wire.url(schema_url()))
-    wire.swallow_after = b".enqueue_one("
+async def test_an_answer_that_is_lost_is_an_unknown_outcome(meddler):
+    driver = opened(meddler.through(schema_url()))
+    meddler.swallow_after = b".enqueue_one("
     with pytest.raises(OutcomeUnknown):
         await aenqueue(driver, "a")
 
@@ -216,5 +216,6 @@ async def test_a_child_process_leaves_the_call_of_its_parent_alone(driver):
         _, status = os.waitpid(child, 0)  # noqa: ASYNC222 - nothing else is to run meanwhile
         assert status == 0
     (answer,) = await call
+    (later,) = await aenqueue(driver, "b")  # on the same connection, which nobody has ended
 
-    assert answer.verdict is Verdict.CREATED
+    assert answer.verdict is later.verdict is Verdict.CREATED

@@ -5,8 +5,9 @@ from private_postgres import FAST, Server, schema_url
 from test_postgres_plans import PLANS, nodes
 
 from flow_load import BATCH, claim, do, end_children, prepare_join, start_pipelines, steps, turn
-from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.drivers.postgres.session import Query
+from oxmill.drivers.postgres.wire import Wire
 
 FEW, MANY = 1_000, 10_000
 FLOWS, FAR = 100_000, 1_000_000
@@ -19,19 +20,17 @@ pytestmark = pytest.mark.timeout(300)
 def sent(monkeypatch):
     """The names of what was sent, one for each round trip."""
     names = []
-    ask, send = Link.ask, Link.send
+    put = Wire.put
 
-    def asking(self, query):
-        names.append(query.text.name)
-        return ask(self, query)
+    def putting(self, several):
+        match several:
+            case [Query() as only]:
+                names.append(only.text.name)
+            case [_, _, *_]:
+                names.append(f"{len(several)} queries")
+        put(self, several)
 
-    def sending(self, several):
-        if len(several) > 1:
-            names.append(f"{len(several)} queries")
-        return send(self, several)
-
-    monkeypatch.setattr(Link, "ask", asking)
-    monkeypatch.setattr(Link, "send", sending)
+    monkeypatch.setattr(Wire, "put", putting)
     return names
 
 

@@ -8,8 +8,9 @@ from asking import SECOND, claim, do, job
 from private_postgres import schema_url
 
 from oxmill.drivers.memory.driver import open_memory
-from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.drivers.postgres.session import Query
+from oxmill.drivers.postgres.wire import Wire
 from oxmill.model.claim import Claim
 from oxmill.model.job import Enqueue
 from oxmill.model.settings import PutSettings, QueueSettings
@@ -39,15 +40,16 @@ LIMITS_OF_GROUPS = (
 def short(monkeypatch, postgres_server):
     """Whether each claim of a gated queue was one call that did."""
     seen = []
-    ask = Link.ask
+    send = Wire.send
 
-    def asking(self, query):
-        rows = ask(self, query)
-        if query.text.name.endswith("claim_gated"):
-            seen.append(rows[-1][-1] is False)
-        return rows
+    def sending(self, several):
+        replies = send(self, several)
+        match several:
+            case [Query() as only] if only.text.name.endswith("claim_gated"):
+                seen.append(replies[0][-1][-1] is False)
+        return replies
 
-    monkeypatch.setattr(Link, "ask", asking)
+    monkeypatch.setattr(Wire, "send", sending)
     return seen
 
 

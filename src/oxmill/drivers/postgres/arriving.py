@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from oxmill.drivers.sql.arriving import due_of
-from oxmill.drivers.sql.rows import TAG, extras_of
+from oxmill.drivers.sql.flow_rows import IN_FLOW
+from oxmill.drivers.sql.rows import TAG, extras_in_flow, extras_of
 from oxmill.model.fields import pairs_of
 from oxmill.model.job import Enqueued, NewJob, Verdict
 from oxmill.model.state import State
@@ -31,41 +33,47 @@ _CREATED, _SCHEDULED, _WAITING = Verdict.CREATED, State.SCHEDULED, State.WAITING
 
 def batch_of(jobs: Sequence[NewJob]) -> dict[str, Any]:
     """The parameters of `enqueue`. What jobs have in common is sent once."""
-    terms: dict[tuple[Any, ...], int] = {}
-    sizes: list[int] = []
-    numbers: list[int] = []
-    for job in jobs:
-        term = (
-            job.queue,
-            job.task,
-            job.priority,
-            job.delay,
-            job.run_at,
-            job.expires_in,
-            job.max_attempts,
-            job.crash_limit,
-            job.keep,
-            job.group,
-        )
-        number = terms.get(term)
-        if number is None:
-            number = terms[term] = len(terms) + 1
-            sizes.append(0)
-        sizes[number - 1] += 1
-        numbers.append(number)
-    extras = [extras_of(job) for job in jobs]
+    return _columns(jobs, [_term(job, job.keep) for job in jobs], [extras_of(job) for job in jobs])
+
+
+def steps_batch_of(jobs: Sequence[NewJob]) -> dict[str, Any]:
+    """The same for next steps of flows, each of which names its own: they are kept as long as that."""
+    terms = [_term(job, IN_FLOW) for job in jobs]
+    return _columns(jobs, terms, [extras_in_flow(job, job.flow or "") for job in jobs])
+
+
+def _term(job: NewJob, keep: Micros | None) -> tuple[Any, ...]:
+    return (
+        job.queue,
+        job.task,
+        job.priority,
+        job.delay,
+        job.run_at,
+        job.expires_in,
+        job.max_attempts,
+        job.crash_limit,
+        keep,
+        job.group,
+    )
+
+
+def _columns(
+    jobs: Sequence[NewJob], terms: Sequence[tuple[Any, ...]], extras: Sequence[str | None]
+) -> dict[str, Any]:
+    sizes = Counter(terms)
+    numbers = {term: number for number, term in enumerate(sizes, 1)}
     labels = _labels(jobs) if any(extras) else []
     found = list(zip(*labels, strict=True)) if labels else (None, None, None)
     return {
         "ids": [job.id for job in jobs],
         "payloads": [job.payload for job in jobs],
-        "terms": numbers,
+        "terms": [numbers[term] for term in terms],
         "extras": extras if any(extras) else None,
-        "sizes": sizes,
+        "sizes": list(sizes.values()),
         "label_jobs": found[0],
         "label_names": found[1],
         "label_values": found[2],
-        **dict(zip(_TERMS, zip(*terms, strict=True), strict=True)),
+        **dict(zip(_TERMS, zip(*sizes, strict=True), strict=True)),
     }
 
 
@@ -92,8 +100,9 @@ def _labels(jobs: Sequence[NewJob]) -> list[tuple[int, str, str]]:
     """Fields, and tags under the empty name, as (number of the job, name, value as JSON)."""
     found: list[tuple[int, str, str]] = []
     for number, job in enumerate(jobs, 1):
-        found += [(number, name, _json(value)) for name, value in pairs_of(job.fields)]
-        found += [(number, TAG, _json(tag)) for tag in job.tags]
+        if job.fields or job.tags:
+            found += [(number, name, _json(value)) for name, value in pairs_of(job.fields)]
+            found += [(number, TAG, _json(tag)) for tag in job.tags]
     return found
 
 

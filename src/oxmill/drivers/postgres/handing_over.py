@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
-
-from oxmill.drivers.postgres.arriving import batch_of
-from oxmill.drivers.sql.flow_rows import IN_FLOW
+from oxmill.drivers.postgres.arriving import steps_batch_of
 from oxmill.drivers.sql.handing_over import reads_text
 from oxmill.drivers.sql.ledger import KEEP_FAILED, KEEP_SUCCEEDED
 from oxmill.model.job import NewJob
@@ -51,8 +48,8 @@ def steps_of(items: Sequence[Settlement]) -> dict[str, Any]:
 
 
 def _next(made: Sequence[tuple[int, NewJob]]) -> dict[str, Any]:
-    jobs = [msgspec.structs.replace(job, parent=None, keep=IN_FLOW) for _, job in made]
-    batch = {_OTHERWISE.get(name, name): values for name, values in batch_of(jobs).items()}
+    jobs = [job for _, job in made]
+    batch = {_OTHERWISE.get(name, name): values for name, values in steps_batch_of(jobs).items()}
     return batch | {
         "next_items": [number for number, _ in made],
         "next_flows": [job.flow for job in jobs],

@@ -4,8 +4,9 @@
 -- `merge_items` and `next_items` tell to which item, counted from 1, a field or a next step belongs. Next
 -- steps are given as to `enqueue`, NULL if there are none. `usual` and `usual_failed` are how long
 -- flows are kept. A flow's record is touched only if it has more or less live jobs than before.
--- Result: the number of each item, the queue of its job, now, whether others may start because it runs
--- no longer, and its flow if that has ended; no row if nothing was done.
+-- Result: the number of each item, the queue of its job, now, and whether others may start because it runs
+-- no longer; beside these, in no relation to the item, one flow per row as long as there are flows that have
+-- ended; no row if nothing was done.
 CREATE OR REPLACE FUNCTION oxmill.hand_over(
     ids text[], attempts integer[], nonces bigint[], results bytea[], merge_items integer[],
     merge_names text[], merge_values bytea[], next_items integer[], next_flows text[],
@@ -61,12 +62,14 @@ BEGIN
             CROSS JOIN (VALUES ('running', -1, 0), ('succeeded', 1, 1)) AS s (name, sign, ends)
             GROUP BY d.queue, s.name, s.sign, s.ends
         )
-        SELECT
-            array_agg(d.queue ORDER BY d.number), array_agg(d.group_name ORDER BY d.number),
-            array_agg(n.flow ORDER BY d.number)
+        SELECT array_agg(a.queue), array_agg(a.group_name), array_agg(a.flow)
         INTO of_queues, of_groups, of_flows
-        FROM done AS d
-        JOIN oxmill.nodes AS n ON n.job = d.seq;
+        FROM (
+            SELECT d.queue, d.group_name, n.flow
+            FROM done AS d
+            JOIN oxmill.nodes AS n ON n.job = d.seq
+            ORDER BY d.number
+        ) AS a;
         -- What others did before they let go of these jobs is seen from here on.
         IF coalesce(cardinality(of_queues), 0) < cardinality(ids) OR EXISTS (
             -- Not as a join, which is planned for as many edges as there were at first.
@@ -106,25 +109,28 @@ BEGIN
             ORDER BY a.flow, a.name, a.number DESC
             ON CONFLICT (flow, name) DO UPDATE SET value = excluded.value;
         END IF;
-        WITH changed AS (
-            UPDATE oxmill.flows AS f SET live = f.live + c.delta
-            FROM (
-                SELECT a.flow, sum(a.n) AS delta
+        -- One next step for each, as amid a pipeline, leaves every flow with as many live jobs as it had.
+        IF next_flows IS DISTINCT FROM of_flows THEN
+            WITH changed AS (
+                UPDATE oxmill.flows AS f SET live = f.live + c.delta
                 FROM (
-                    SELECT flow, -1 AS n FROM unnest(of_flows) AS o (flow)
-                    UNION ALL
-                    SELECT flow, 1 FROM unnest(next_flows) AS o (flow)
-                ) AS a
-                GROUP BY a.flow
-                HAVING sum(a.n) <> 0
-                ORDER BY a.flow
-            ) AS c
-            WHERE f.id = c.flow
-            RETURNING f.id, f.live, f.ended_at, f.published
-        )
-        SELECT array_agg(c.id ORDER BY c.id) INTO over
-        FROM changed AS c
-        WHERE c.live = 0 AND c.ended_at IS NULL AND c.published = 1;
+                    SELECT a.flow, sum(a.n) AS delta
+                    FROM (
+                        SELECT flow, -1 AS n FROM unnest(of_flows) AS o (flow)
+                        UNION ALL
+                        SELECT flow, 1 FROM unnest(next_flows) AS o (flow)
+                    ) AS a
+                    GROUP BY a.flow
+                    HAVING sum(a.n) <> 0
+                    ORDER BY a.flow
+                ) AS c
+                WHERE f.id = c.flow
+                RETURNING f.id, f.live, f.ended_at, f.published
+            )
+            SELECT array_agg(c.id ORDER BY c.id) INTO over
+            FROM changed AS c
+            WHERE c.live = 0 AND c.ended_at IS NULL AND c.published = 1;
+        END IF;
         IF over IS NOT NULL THEN
             UPDATE oxmill.flows AS f SET
                 ended_at = clock,
@@ -157,8 +163,8 @@ BEGIN
             SELECT s.limits & CASE WHEN a.group_name IS NULL THEN 2 ELSE 6 END > 0
             FROM oxmill.queue_settings AS s WHERE s.queue = a.queue
         ), false),
-        CASE WHEN a.flow = ANY (over) THEN a.flow END
-    FROM unnest(of_queues, of_groups, of_flows) WITH ORDINALITY
-        AS a (queue, group_name, flow, number);
+        a.ended_flow
+    FROM unnest(of_queues, of_groups, over) WITH ORDINALITY
+        AS a (queue, group_name, ended_flow, number);
 END
 $$;

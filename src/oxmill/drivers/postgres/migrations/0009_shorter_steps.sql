@@ -1,0 +1,1 @@
+-- No change of tables: the function that settles steps does less for each.
