@@ -63,9 +63,11 @@ def from_wheel():
 
 
 def free_port():
-    """A port that nobody uses now, below those that the kernel gives out."""
+    """A port that nobody uses now, below those that the kernel gives out. Not by the seeded numbers: stories
+    seed them alike in all processes."""
+    chance = random.SystemRandom()
     while True:
-        port = random.randint(10_000, 29_999)
+        port = chance.randint(10_000, 29_999)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
