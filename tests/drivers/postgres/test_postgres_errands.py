@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
+import uvloop
 from asking import UNSURE, do, enqueue, job
 from private_postgres import schema_url, shared_server
 
@@ -202,6 +203,38 @@ async def test_closing_from_another_thread_waits_for_the_loop(driver):
     await closing
 
     assert answer.verdict is Verdict.CREATED
+
+
+def test_a_loop_that_is_closed_amid_a_call_keeps_no_connection(postgres_server):
+    driver = opened(schema_url(pool=1))
+    loop = asyncio.new_event_loop()
+    with locked(driver):
+        loop.run_until_complete(under_way(driver, "a")).cancel()
+        loop.close()
+
+    (answer,) = enqueue(driver, "b")  # there is one connection only
+
+    assert answer.verdict is Verdict.CREATED
+    assert there(driver, "a")
+    driver.close()
+
+
+def test_an_answer_that_came_while_the_loop_was_kept_busy_counts(postgres_server):
+    """Whichever the loop looks at first: the time, or what has arrived."""
+    driver = opened(schema_url(timeout=1))
+
+    async def main():
+        call = asyncio.create_task(aenqueue(driver, "a"))
+        await asyncio.sleep(0)
+        assert driver.transport._errands
+        time.sleep(2)  # noqa: ASYNC251 - somebody keeps the loop busy
+        return await call
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        (answer,) = runner.run(main())
+
+    assert answer.verdict is Verdict.CREATED
+    driver.close()
 
 
 async def test_a_child_process_leaves_the_call_of_its_parent_alone(driver):

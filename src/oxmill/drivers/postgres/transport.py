@@ -124,6 +124,8 @@ class PostgresTransport:
 
     def _try(self, plan: Plan[T], done: list[Rows], *, last: bool) -> tuple[T] | None:
         """The answer, or nothing if the plan had better be started again."""
+        if self._errands:
+            self._take_over(lambda errand: errand.loop.is_closed())
         try:
             link = self._pool.take()
         except psycopg.Error as error:
@@ -205,15 +207,25 @@ class PostgresTransport:
         """Wait for what event loops in other threads have under way; what this thread would have to go on
         with, or nobody, is done here."""
         deadline = time.monotonic() + self._address.timeout
+        here = _running_loop()
         while self._errands and time.monotonic() < deadline:
-            for errand in tuple(self._errands):
-                if errand.loop is _running_loop() or not errand.loop.is_running():
-                    self._errands.discard(errand)
-                    errand.stop()
-                    begun = self._staff().submit(self._go_on, errand.performance, None, sent=True)
-                    begun.add_done_callback(partial(_hand_over, errand))
+            self._take_over(lambda errand: errand.loop is here or not errand.loop.is_running())
             with self._fewer:
                 self._fewer.wait_for(lambda: not self._errands, _LONGEST)
+
+    def _take_over(self, abandoned: Callable[[Errand[Any]], bool]) -> None:
+        """Have threads end the errands that no event loop will go on with. A loop that was closed amid one
+        would keep its connection for ever."""
+        for errand in tuple(self._errands):
+            if not abandoned(errand):
+                continue
+            try:
+                self._errands.remove(errand)
+            except KeyError:  # another thread was faster
+                continue
+            errand.stop()
+            begun = self._staff().submit(self._go_on, errand.performance, None, sent=True)
+            begun.add_done_callback(partial(_hand_over, errand))
 
     def _leave(self, link: Link, performance: Performance[Any], error: BaseException) -> None:
         """Put a connection away after an error, without the transaction that was open."""

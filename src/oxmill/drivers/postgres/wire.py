@@ -107,6 +107,11 @@ class Wire:
         self._pgconn.consume_input()
         return self._all_there()
 
+    @property
+    def arrived(self) -> bool:
+        """Whether there is something to hear."""
+        return bool(self._incoming.poll(0))
+
     def rows(self) -> list[Rows]:
         """The rows of each answer, or the error that one of them is."""
         answers, self._answers = self._answers, []
