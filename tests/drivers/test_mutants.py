@@ -56,7 +56,8 @@ def test_the_machine_finds_that(name):
 def test_a_conformance_test_finds_that(name):
     clock = VirtualClock()
 
-    with pytest.raises(AssertionError):
+    # A world that two have changed at once may also break down under a third, before anybody compares.
+    with pytest.raises((AssertionError, KeyError)):
         tell(MUTANTS[name].found_by, MUTANTS[name].open(clock), clock)
 
 

@@ -42,6 +42,7 @@ RELATING = {
     "test_inspecting_the_newest_arrival_comes_first",
     "test_leases_a_job_that_kills_its_workers_ends_as_poison",
     "test_leases_a_lapsed_job_keeps_its_place_in_line",
+    "test_preparing_a_job_takes_its_place_among_others_and_is_counted",
     "test_retention_a_queue_may_keep_nothing",
     "test_retention_pruning_is_bounded_and_says_whether_more_is_left",
     "test_ruling_an_opened_queue_gives_all_that_waited",
