@@ -165,12 +165,16 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def kill(self):
-        """As a power cut for the processes: no child may go on."""
+        """As a power cut for the processes: no child may go on, not even one that is just being made. What
+        is left of one would keep the next server from starting."""
+        self.process.send_signal(signal.SIGSTOP)
+        _until(lambda: _state(self.process.pid) in "TZX")
         children = _children(self.process.pid)
         for pid in (self.process.pid, *children):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
+        _until(lambda: all(_state(pid) in "ZX" for pid in children))
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def restart(self):
@@ -195,6 +199,21 @@ class Server:
 
 def _environment():
     return {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _state(pid):
+    """The letter by which the kernel tells what a process does; X if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
+def _until(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def _children(pid):
