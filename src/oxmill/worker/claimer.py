@@ -75,6 +75,8 @@ class Claimer:
         self._hurry = Wake(), Wake()
         self._sent: dict[object, tuple[float, int]] = {}
         """Turns on their way: when each set out, and how many jobs it asks for."""
+        self._batches = 0
+        """Batches of settlements that the store has answered."""
         self._trouble = Trouble("claimer", bus)
         # Half of the slots at most, so that the next claim is on its way while this one runs.
         half = (config.slots + 1) // 2
@@ -137,7 +139,8 @@ class Claimer:
         """Take a turn whenever enough has piled up while another is on its way."""
         while not self._finished:
             if self._sent and self._settler.piled_up >= self._worthwhile:
-                await self._tried(self._hurry[1])
+                if await self._tried(self._hurry[1]) == 0:
+                    self._wake.ring()  # there may be more, and nobody else may be about to look
             else:
                 await self._piled_up.wait(self._config.poll_most / SECOND)
 
@@ -164,7 +167,7 @@ class Claimer:
         if batch is None and room == 0:
             self._say_if_idle()
             return self._config.poll_most / SECOND
-        sent, turn = time.monotonic(), object()
+        sent, turn, before = time.monotonic(), object(), self._batches
         self._sent[turn] = sent, room
         self.owing_since = self.owing_since or sent
         try:
@@ -183,14 +186,18 @@ class Claimer:
         self.owing_since, self.answered = self.turn_since, True
         self._trouble.over()
         self.metrics.stored(_OPERATIONS[batch is not None, room > 0], time.monotonic() - sent)
+        overtaken = self._batches != before
         if batch is not None:
+            self._batches += 1
             self._settler.answered(batch, settled)
         if claimed is None:
+            if self._settler.open or self._room():
+                return 0.0
             self._say_if_idle()
-            return 0.0 if self._settler.open else self._config.poll_most / SECOND
+            return self._config.poll_most / SECOND
         if batch is None and not claimed.jobs:
             self._cost = look_cost(self._cost, time.monotonic() - sent)
-        return self._begin(claimed, room, sent)
+        return self._begin(claimed, room, sent, overtaken=overtaken)
 
     def _room(self) -> int:
         if not self._claiming:
@@ -218,8 +225,9 @@ class Claimer:
             )
         )
 
-    def _begin(self, claimed: Claimed, room: int, sent: float) -> float:
-        """Start what was claimed; the seconds to wait before the next turn."""
+    def _begin(self, claimed: Claimed, room: int, sent: float, *, overtaken: bool) -> float:
+        """Start what was claimed; the seconds to wait before the next turn. `overtaken` if another batch was
+        settled meanwhile: this claim may not have seen what that let go."""
         config, jobs = self._config, claimed.jobs
         self.metrics.claims += 1
         if claimed.news.left and self.on_left is not None:
@@ -235,6 +243,8 @@ class Claimer:
                 return 0.0
         else:
             self.metrics.empty_claims += 1
+            if overtaken:
+                return 0.0
             self._say_if_idle()
         bounds = (config.poll_least / SECOND, config.poll_most / SECOND)
         pause = poll_interval(self._cost, bell=self._bell, bounds=bounds)
@@ -245,5 +255,7 @@ class Claimer:
         return min(pause, max(wait, SOONEST if wait > 0 else bounds[0]))
 
     def _say_if_idle(self) -> None:
-        if self.on_idle and not self._executor.running and not self._settler.open:
+        if self._executor.running or self._settler.open or self._sent:
+            return
+        if self.on_idle:
             self.on_idle()
