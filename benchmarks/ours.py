@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
 from benchmarks.contestant import TEXT, Contestant, Measured, Place
-from benchmarks.marks import FirstStart, check_stored, latencies, stamp, watch
+from benchmarks.marks import FirstStart, check_stored, first_start, latencies, stamp, watch
 from oxmill import App, Retry, Unique
 from oxmill.model.claim import Claim
 from oxmill.model.info import ListQueues
@@ -17,7 +17,7 @@ from oxmill.model.state import State
 from oxmill.queue.limiting import Limits
 from oxmill.store.plan import together
 
-SLOTS = 200
+SLOTS = 500
 CALLERS = 100
 HELD = 100_000
 ROUND = 2_000
@@ -237,6 +237,23 @@ def claim_settle(place: Place, jobs: int, held: int = 0, every: int = 0) -> Meas
     return {"rate": done / took}
 
 
+def drain_part(place: Place, jobs: int) -> Measured:
+    """A worker takes so many jobs of a backlog, from the first start to its end, and leaves the others; then
+    turns through the driver alone on these."""
+    ours = Ours(place)
+    before = ours.left()
+    ours.app.worker(slots=SLOTS, max_jobs=jobs).run()
+    took = time.monotonic() - first_start(place.folder)
+    check_stored(ours.left(), before - jobs)
+    ours.app.close()
+    return {"rate": jobs / took, "alone": claim_settle(place, jobs, 0, ROUND)["rate"]}
+
+
+def claim_settle_held(place: Place, jobs: int) -> Measured:
+    """Turns through the driver alone while many others run."""
+    return {"alone": claim_settle(place, jobs, HELD, ROUND)["rate"]}
+
+
 def turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tuple[Any, ...]:
     """Settle these and claim as many; how the claimed ones are to end."""
     driver, hour = ours.app.driver, 3_600_000_000
@@ -289,8 +306,8 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
             "enqueue_bulk": enqueue_bulk,
             "drain": drain,
             "claim_settle": claim_settle,
-            "claim_settle_level": lambda place, jobs: claim_settle(place, jobs, 0, ROUND),
-            "claim_settle_held": lambda place, jobs: claim_settle(place, jobs, HELD, ROUND),
+            "claim_settle_held": claim_settle_held,
+            "drain_part": drain_part,
             "work": work,
             "watch": lambda place, _: watch(Ours(place).left),
             "latency": latency,
