@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterable
 from typing import Self
@@ -13,7 +14,10 @@ from oxmill.store.doorbell import CONTROL, SWEEP
 class LocalBell:
     """A bell that threads and event loops of this process can wait on."""
 
-    __slots__ = ("_closed", "_flag", "_home", "_loop", "_waiter", "on_wake", "topics")
+    __slots__ = (
+        *("_closed", "_flag", "_home", "_loop", "_on_ring", "_passing_on", "_waiter"),
+        "topics",
+    )
 
     def __init__(self, topics: frozenset[str], home: LocalDoorbell) -> None:
         self.topics = topics
@@ -22,14 +26,21 @@ class LocalBell:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
-        self.on_wake: Callable[[], None] | None = None
-        """Called when a ring ends a wait in an event loop, before whoever waits gets its turn."""
+        self._on_ring: Callable[[], None] | None = None
+        self._passing_on = False
+        """Whether a ring from another thread is on its way to the event loop."""
 
     def strike(self) -> None:
-        """Remember the ring and wake the waiter, from whatever thread."""
+        """Remember the ring and wake the waiter, or pass it on, from whatever thread."""
+        if self._on_ring is not None:
+            self._pass_on(self._on_ring)
+            return
         if self._flag.is_set():
             return
         self._flag.set()
+        if self._on_ring is not None:  # since the look above
+            self._pass_on(self._on_ring)
+            return
         loop = self._loop
         if loop is not None:
             try:
@@ -43,8 +54,27 @@ class LocalBell:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-            if self.on_wake is not None and self._flag.is_set():
-                self.on_wake()
+
+    def tell(self, on_ring: Callable[[], None]) -> None:
+        """Call this in this event loop at every ring from now on; nobody waits then."""
+        self._loop, self._on_ring = asyncio.get_running_loop(), on_ring
+        if self._flag.is_set():
+            on_ring()
+
+    def _pass_on(self, on_ring: Callable[[], None]) -> None:
+        loop = self._loop
+        if _running_loop() is loop:
+            on_ring()
+        elif loop is not None and not self._passing_on:
+            self._passing_on = True
+            # Refused if the loop was closed meanwhile: there is nobody to tell any more.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._passed_on, on_ring)
+
+    def _passed_on(self, on_ring: Callable[[], None]) -> None:
+        self._passing_on = False  # first: a ring from now on is another one
+        if not self._closed:
+            on_ring()
 
     def wait(self, timeout: float) -> bool:
         """Block until rung or `timeout` seconds have passed; whether it was rung."""
@@ -74,8 +104,10 @@ class LocalBell:
         return rung
 
     def close(self) -> None:
-        """Stop listening."""
-        self._home.forget(self)
+        """Stop listening. To do so again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._home.forget(self)
 
     def __enter__(self) -> Self:
         return self

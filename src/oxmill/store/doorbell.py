@@ -28,16 +28,17 @@ class Bell(Protocol):
     Look first, then wait: a ring that came during the look ends the wait at once.
     """
 
-    on_wake: Callable[[], None] | None
-    """May be called in the event loop when a ring ends a wait there, before whoever waits gets its
-    turn; the wait says so all the same."""
-
     def wait(self, timeout: float) -> bool:
         """Block until rung or `timeout` seconds have passed; whether it was rung."""
         ...
 
     async def arrive(self, timeout: float) -> bool:
         """The same without blocking the event loop."""
+        ...
+
+    def tell(self, on_ring: Callable[[], None]) -> None:
+        """From now on call this in this event loop at every ring, without a task that would wait for its turn;
+        nobody waits for this bell then. A ring that came before counts."""
         ...
 
     def close(self) -> None:
@@ -65,8 +66,8 @@ class Doorbell(Protocol):
         ...
 
     def attend(self, topics: Iterable[str]) -> Bell:
-        """The same for somebody who waits in this event loop and nowhere else. It may ring once at
-        the start, when the store has begun to listen."""
+        """The same for somebody in this event loop and nowhere else. It may ring once at the start, when
+        the store has begun to listen."""
         ...
 
     def close(self) -> None:

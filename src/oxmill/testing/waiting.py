@@ -24,7 +24,6 @@ class WorkingBell:
         self._bell = bell
         self._run = run
         self._arun = arun
-        self.on_wake: Callable[[], None] | None = None
 
     def wait(self, timeout: float) -> bool:
         """Run what is due; `ResultTimeout` if that is nothing, for it would wait for ever."""
@@ -46,6 +45,10 @@ class WorkingBell:
                 f"or see with jobs() what it waits for",
             )
         return True
+
+    def tell(self, on_ring: Callable[[], None]) -> None:
+        """Call this in this event loop at every ring."""
+        self._bell.tell(on_ring)
 
     def close(self) -> None:
         """Stop listening."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from oxmill.store.driver import Driver
-from oxmill.worker.parts import Parts, listeners
+from oxmill.worker.parts import Parts, bells
 
 
 class Crew:
@@ -18,7 +18,7 @@ class Crew:
         self, driver: Driver, parts: Parts, on_death: Callable[[str, BaseException], None]
     ) -> None:
         self._parts = parts
-        self._listeners = listeners(driver, parts)
+        self._bells = bells(driver, parts)
         self._on_death = on_death
         self._tasks: set[asyncio.Task[None]] = set()
         self.claiming: asyncio.Task[None] | None = None
@@ -29,7 +29,7 @@ class Crew:
         parts = self._parts
         parts.renewer.start(self._renewer_died)
         parts.watchdog.start()
-        for agent in (*parts.services, *self._listeners):
+        for agent in parts.services:
             self._tasks.add(self._start(agent.name, agent.run()))
         self.claiming = self._start("claimer", parts.claimer.run())
         return self.claiming
@@ -39,14 +39,13 @@ class Crew:
         for service in self._parts.services:
             if service is not self._parts.beat:
                 service.stop()
-        for task in self._tasks:
-            if task.get_name() == "listener":
-                task.cancel()
+        for bell in self._bells:
+            bell.close()
 
     async def end(self) -> None:
         """End everybody; the worker is forgotten by the store."""
-        for service in self._parts.services:
-            service.stop()
+        self.stop_upkeep()
+        self._parts.beat.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=2.0)
         for task in (*self._tasks, self.claiming):

@@ -18,7 +18,7 @@ from oxmill.observe.bus import Bus
 from oxmill.observe.metrics import Metrics
 from oxmill.queue.registry import Registry
 from oxmill.store.admission import check_name
-from oxmill.store.doorbell import CONTROL, SWEEP, work
+from oxmill.store.doorbell import CONTROL, SWEEP, Bell, work
 from oxmill.store.driver import Driver
 from oxmill.worker.beat import Heartbeat
 from oxmill.worker.claimer import Claimer
@@ -27,7 +27,6 @@ from oxmill.worker.execution import Execution
 from oxmill.worker.executor import Executor
 from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
-from oxmill.worker.listener import Listener
 from oxmill.worker.messages import Hello
 from oxmill.worker.middleware import Lifespan, Middleware
 from oxmill.worker.renewer import Renewer
@@ -108,19 +107,23 @@ def assemble(
     )
 
 
-def listeners(driver: Driver, parts: Parts) -> tuple[Listener, ...]:
-    """Those who wait for the doorbell: for work, for what people ask, and for what others leave."""
+def bells(driver: Driver, parts: Parts) -> list[Bell]:
+    """Bells that tell, in this event loop, of work, of what people ask, and of what others leave. A ring is a
+    hint: to miss one costs time, not work."""
 
     def asked() -> None:
         parts.renewer.renew_now()
         parts.beat.wake()
 
-    topics = [work(queue) for queue in parts.claimer.queues]
-    return (
-        Listener(driver, parts.bus, topics, parts.claimer.wake),
-        Listener(driver, parts.bus, [CONTROL], asked),
-        Listener(driver, parts.bus, [SWEEP], parts.sweeper.wake),
-    )
+    hung: list[Bell] = []
+    for topics, on_ring in (
+        ([work(queue) for queue in parts.claimer.queues], parts.claimer.wake),
+        ([CONTROL], asked),
+        ([SWEEP], parts.sweeper.wake),
+    ):
+        hung.append(driver.doorbell.attend(topics))
+        hung[-1].tell(on_ring)
+    return hung
 
 
 def _queues(driver: Driver, registry: Registry, config: WorkerConfig) -> tuple[str, ...]:

@@ -34,32 +34,64 @@ async def test_a_ring_from_another_thread_wakes_a_waiting_task(doorbell):
         assert await bell.arrive(10)
 
 
-@pytest.mark.parametrize("far", [False, True], ids=["here", "from another thread"])
-async def test_a_ring_that_ends_a_wait_is_told_before_the_waiter_has_its_turn(doorbell, far):
-    order = []
-
-    async def wait():
-        order.append(await bell.arrive(10))
-
-    with doorbell.listen(["a"]) as bell:
-        bell.on_wake = lambda: order.append("told")
-        waiter = asyncio.ensure_future(wait())
-        await asyncio.sleep(0)
-        if far:
-            await asyncio.to_thread(doorbell.ring, ["a"])
-        else:
-            doorbell.ring(["a"])
+async def test_a_ring_is_told_before_anybody_else_has_a_turn(doorbell):
+    told = []
+    with doorbell.attend(["a"]) as bell:
+        bell.tell(lambda: told.append("ring"))
         doorbell.ring(["a"])
-        await waiter
+        assert told == ["ring"]
+        doorbell.ring(["b"])
+        doorbell.ring(["a"])
+        assert told == ["ring", "ring"]
 
-        assert order == ["told", True]
+
+async def test_rings_from_another_thread_are_told_in_the_loop(doorbell):
+    told, home = [], threading.current_thread()
+    with doorbell.attend(["a"]) as bell:
+        bell.tell(lambda: told.append(threading.current_thread()))
+        for _ in range(2):
+            ringing = threading.Thread(target=lambda: [doorbell.ring(["a"]) for _ in range(100)])
+            ringing.start()
+            ringing.join()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+        # However many they were while the loop was busy, it is told once.
+        assert told == [home, home]
 
 
-async def test_a_wait_that_ends_without_a_ring_tells_nothing(doorbell):
-    with doorbell.listen(["a"]) as bell:
-        bell.on_wake = lambda: pytest.fail("nobody rang")
+async def test_a_ring_before_somebody_is_to_be_told_counts(doorbell):
+    told = []
+    with doorbell.attend(["a"]) as bell:
+        doorbell.ring(["a"])
+        bell.tell(lambda: told.append("ring"))
 
-        assert not await bell.arrive(0.001)
+        assert told == ["ring"]
+
+
+async def test_a_closed_bell_tells_nothing_more(doorbell):
+    told = []
+    bell = doorbell.attend(["a"])
+    bell.tell(lambda: told.append("ring"))
+    ringing = threading.Thread(target=doorbell.ring, args=[["a"]])
+    ringing.start()
+    ringing.join()
+    bell.close()  # while a ring is on its way
+    doorbell.ring(["a"])
+    await asyncio.sleep(0.001)
+
+    assert told == []
+
+
+async def test_a_bell_is_closed_once(doorbell):
+    forgotten = []
+    forget = doorbell.forget
+    doorbell.forget = lambda bell: (forgotten.append(bell), forget(bell))
+    bell = doorbell.attend(["a"])
+    bell.close()
+    bell.close()
+
+    assert forgotten == [bell]
 
 
 async def test_a_ring_before_the_wait_is_remembered_once(doorbell):
