@@ -91,7 +91,7 @@ class Claimer:
     @property
     def turn_since(self) -> float | None:
         """Since when the oldest turn has been on its way."""
-        return min((sent for sent, _ in self._sent.values()), default=None)
+        return min(sent for sent, _ in self._sent.values()) if self._sent else None
 
     # -- what others say ---------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class Claimer:
     def _room(self) -> int:
         if not self._claiming:
             return 0
-        asked = sum(jobs for _, jobs in self._sent.values())
+        asked = sum(jobs for _, jobs in self._sent.values()) if self._sent else 0
         room = min(self._config.slots - len(self._executor.running) - asked, self._most)
         most = self._config.max_jobs
         return room if most is None else min(room, most - self.started - asked)

@@ -21,8 +21,6 @@ from oxmill.model.state import State
 from oxmill.model.unique import OnConflict, Until
 from oxmill.store.flow_admission import check_enqueue
 from oxmill.store.plan import Plan, Steps, Together, ask, plan
-from oxmill.store.prepared import BatchOfOne
-from oxmill.store.roles.enqueueing import Prepared
 
 _VERDICTS: Final = (None, *Verdict)
 _REFUSED: Final = frozenset({Verdict.CONFLICT, Verdict.ID_CONFLICT})
@@ -49,10 +47,6 @@ class RedisEnqueueing:
         one step, once all have found nothing to refuse."""
         check_enqueue(request, self._space.bounds, self._space.able)
         return self._enqueue(request)
-
-    def prepare(self, like: NewJob) -> Prepared:
-        """What stores jobs like this one."""
-        return BatchOfOne(self.enqueue, like)
 
     @plan("enqueue")
     def _enqueue(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
@@ -98,18 +92,11 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
     args: list[Any] = [queue]
     known = {} if forms is None else forms
     for job in jobs:
-        if (
-            job.queue != queue
-            or way_of(job) != way
-            or job.run_at is not None
-            or job.expires_in is not None
-            or job.fields
-            or len(job.payload) > ASIDE_BYTES
-        ):
+        if job.queue != queue or way_of(job) != way or not is_short(job):
             return None
         packed = pack_id(job.id)
         if job.tags or job.headers or job.unique is not None:
-            sizes, head, tail = _plain(job)
+            sizes, head, tail = plain_form(job)
         else:
             kind = (
                 *(queue, job.task, job.priority, job.delay, job.keep, job.timeout),
@@ -117,7 +104,7 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
             )
             form = known.get(kind)
             if form is None:
-                form = known[kind] = _plain(job)
+                form = known[kind] = plain_form(job)
             sizes, head, tail = form
         record = b"%c%b%b%b" % (len(packed), sizes, packed, head)
         args += (job.delay or job.priority, record, tail + job.payload)
@@ -126,6 +113,16 @@ def plain_args(jobs: Sequence[NewJob], forms: Forms | None = None) -> list[Any] 
         elif job.unique is not None:
             args += (job.unique.key, _or(job.unique.within, -1), _CONFLICTS[job.unique.on_conflict])
     return args if _all_differ(jobs) else None
+
+
+def is_short(job: NewJob) -> bool:
+    """Whether a short way may take this job at all."""
+    return not (
+        job.run_at is not None
+        or job.expires_in is not None
+        or job.fields
+        or len(job.payload) > ASIDE_BYTES
+    )
 
 
 def way_of(job: NewJob) -> str | None:
@@ -143,7 +140,8 @@ def _all_differ(jobs: Sequence[NewJob]) -> bool:
     return len({job.id for job in jobs}) == len(jobs) and len(set(keys)) == len(keys)
 
 
-def _plain(job: NewJob) -> Form:
+def plain_form(job: NewJob) -> Form:
+    """The form of jobs like this one."""
     about = describe(job)
     rest: tuple[Any, ...] = ()
     if job.unique is not None or job.keep is not None:
@@ -209,12 +207,13 @@ def _or(value: int | None, otherwise: int) -> int:
 def answers_of(jobs: Sequence[NewJob], reply: Sequence[Any]) -> tuple[Enqueued, ...]:
     """The script's answers in words."""
     if len(reply) > 1 and reply.count(reply[0]) == len(reply) and isinstance(reply[0], int):
-        alike = _answer("", reply[0])  # mostly all are new and wait
+        alike = answer_of("", reply[0])  # mostly all are new and wait
         return tuple([Enqueued(job.id, alike.verdict, alike.state) for job in jobs])
-    return tuple(_answer(job.id, given) for job, given in zip(jobs, reply, strict=True))
+    return tuple(answer_of(job.id, given) for job, given in zip(jobs, reply, strict=True))
 
 
-def _answer(job_id: str, given: Any) -> Enqueued:
+def answer_of(job_id: str, given: Any) -> Enqueued:
+    """The script's answer for one job in words."""
     if isinstance(given, list):
         given, packed = given
         job_id = unpack_id(packed)

@@ -6,7 +6,10 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from oxmill.drivers.redis.enqueueing import RedisEnqueueing, answers_of, terms_of
+from oxmill.drivers.redis.mold import mold_of
 from oxmill.drivers.redis.record import (
     ASIDE_BYTES,
     ON_FAILURE,
@@ -20,11 +23,14 @@ from oxmill.drivers.redis.record import (
 )
 from oxmill.drivers.redis.script import ENQUEUE_FLOW, LOCATE
 from oxmill.drivers.redis.space import Space
-from oxmill.errors import BadInput
+from oxmill.errors import BadInput, OxmillError
 from oxmill.model.flow import Join, NewFlow
 from oxmill.model.job import Enqueue, Enqueued, NewJob
+from oxmill.store.admission import check_new_job
 from oxmill.store.flow_admission import check_enqueue, concerns_flows
 from oxmill.store.plan import Plan, Steps, ask, plan
+from oxmill.store.prepared import BatchOfOne
+from oxmill.store.roles.enqueueing import Prepared
 
 
 class RedisFlowEnqueueing(RedisEnqueueing):
@@ -40,6 +46,15 @@ class RedisFlowEnqueueing(RedisEnqueueing):
             return super().enqueue(request)
         check_enqueue(request, self._home.bounds, self._home.able)
         return self._enqueue_flow(request)
+
+    def prepare(self, like: NewJob) -> Prepared:
+        """What stores jobs like this one."""
+        usual = BatchOfOne(self.enqueue, like)
+        try:
+            check_new_job(replace(like, id="-", payload=b""), self._home.bounds, self._home.able)
+        except (OxmillError, AttributeError, TypeError):
+            return usual  # it will say the same of each job
+        return mold_of(usual, self._home) or usual
 
     @plan("enqueue")
     def _enqueue_flow(self, request: Enqueue) -> Steps[tuple[Enqueued, ...]]:
