@@ -170,13 +170,13 @@ def test_the_long_way_of_a_claim_gives_no_more_than_a_hundred_at_once(counted, q
 @pytest.mark.parametrize(("size", "fits"), [(2, 250), (300, 100), (600, 100), (5_000, 100)])
 def test_a_claim_tells_how_many_jobs_like_these_a_server_writes_at_once(counted, size, fits):
     """Up to 64 KiB; but for less than a hundred it is not worth while to go."""
-    for first in range(0, 300, 50):
+    for first in range(0, 350, 50):
         jobs = tuple(
             NewJob(id=f"job-{n}", queue="q", task="t", payload=b"x" * size)
             for n in range(first, first + 50)
         )
         counted.driver.run(counted.driver.enqueueing.enqueue(Enqueue(jobs=jobs)))
-    told = counted.driver.run(counted.claim(limit=20)).fits
+    told = counted.driver.run(counted.claim(limit=100)).fits
     assert told >= fits
 
     with counted.server.client() as client:
@@ -189,5 +189,10 @@ def test_a_claim_tells_how_many_jobs_like_these_a_server_writes_at_once(counted,
     assert told == 100 or told > 250 or written >= 65_536 - 5_000
 
 
-def test_a_claim_that_finds_nothing_tells_nothing_about_its_size(counted):
-    assert counted.driver.run(counted.claim()).fits is None
+def test_a_claim_that_is_small_or_finds_nothing_tells_nothing_about_its_size(counted):
+    counted.driver.run(counted.enqueue(BATCH))
+    told = [counted.driver.run(counted.claim(nonce=n, limit=n)).fits for n in (99, 100, 101)]
+
+    assert told[0] is None
+    assert told[1] > BATCH
+    assert told[2] is None

@@ -62,7 +62,8 @@ class RedisClaiming:
             now = now or reply[0]
             before = len(jobs)
             jobs += leased(reply[2:], request.nonce)
-            size += _bytes_in(reply)
+            if request.limit >= AT_ONCE:
+                size += _bytes_in(reply)
             if reply[1] == _MORE:
                 continue
             next_due = min(reply[1] or next_due, next_due or reply[1])
@@ -74,7 +75,7 @@ class RedisClaiming:
             now=now,
             until=now + request.lease,
             next_due=None if full else next_due or None,
-            fits=max(AT_ONCE, _WRITTEN * len(jobs) // size) if jobs else None,
+            fits=max(AT_ONCE, _WRITTEN * len(jobs) // size) if jobs and size else None,
         )
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
