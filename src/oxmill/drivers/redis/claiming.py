@@ -133,7 +133,11 @@ def nonce_text(nonce: int) -> str:
 def _bytes_in(reply: Sequence[Any]) -> int:
     """How many bytes an answer takes, more or less."""
     texts = sum(len(part) for part in reply if type(part) is bytes)
-    return texts + _ANNOUNCED * len(reply) + sum(_bytes_in(part) for part in reply if type(part) is list)
+    return (
+        texts
+        + _ANNOUNCED * len(reply)
+        + sum(_bytes_in(part) for part in reply if type(part) is list)
+    )
 
 
 def _terms(request: Claim | ClaimIds) -> tuple[Any, ...]:
