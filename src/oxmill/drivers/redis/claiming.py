@@ -21,9 +21,9 @@ _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
 _AT_ONCE: Final = 250
 """Jobs that one script grants at most."""
 _MORE: Final = -1
-_WRITTEN: Final = 65_536
-"""Bytes that a server writes to a client at once. The rest of a longer answer follows after whatever else has been
-asked meanwhile: two turns on their way would both be answered at the end of the second."""
+_WELL: Final = 32_768
+"""Bytes of an answer up to which a claim is well. A server writes 64 KiB to a client at once, the rest after whatever
+else has been asked meanwhile; and a worker has two turns on their way, of which it may have read parts of both."""
 _ANNOUNCED: Final = 8
 """Bytes around each part of an answer."""
 
@@ -75,7 +75,7 @@ class RedisClaiming:
             now=now,
             until=now + request.lease,
             next_due=None if full else next_due or None,
-            fits=max(AT_ONCE, _WRITTEN * len(jobs) // size) if jobs and size else None,
+            fits=max(AT_ONCE, _WELL * len(jobs) // size) if jobs and size else None,
         )
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
