@@ -3,8 +3,10 @@
 import asyncio
 import dataclasses
 
+import msgspec
 import pytest
 
+from oxmill.model.claim import Claim
 from oxmill.model.state import State
 from oxmill.worker.exits import ExitCode
 
@@ -95,3 +97,48 @@ async def test_a_drain_looks_again_when_a_claim_was_overtaken_by_settlements(wor
     assert late.held.jobs == ()
     assert {(await world.job(job_id)).state for job_id in made} == {State.SUCCEEDED}
     assert len(made) == HALF
+
+
+class Tight:
+    """A transport whose store says how many jobs a claim had better ask for."""
+
+    def __init__(self, inner, fits):
+        self._inner = inner
+        self._fits = fits
+        self.asked = []
+        """How many jobs each claim asked for."""
+
+    def run(self, plan):
+        return self._inner.run(plan)
+
+    async def arun(self, plan):
+        answer = await self._inner.arun(plan)
+        requests = plan.request if isinstance(plan.request, tuple) else (plan.request,)
+        if not isinstance(requests[-1], Claim):
+            return answer
+        self.asked.append(requests[-1].limit)
+        if len(requests) == 1:
+            return self._told(answer)
+        return (*answer[:-1], self._told(answer[-1]))
+
+    def _told(self, claimed):
+        return msgspec.structs.replace(claimed, fits=self._fits) if claimed.jobs else claimed
+
+    def close(self):
+        self._inner.close()
+
+
+@pytest.mark.parametrize(("fits", "most"), [(4, 4), (0, 1), (1_000, HALF), (None, HALF)])
+async def test_a_claim_asks_for_no_more_than_the_store_says_is_well(world, fits, most):
+    @world.task
+    async def noop():
+        pass
+
+    ids = [await world.enqueue(noop) for _ in range(2 * SLOTS)]
+    tight = Tight(world.driver.transport, fits)
+    await drained(world, tight)
+
+    first, *others = tight.asked
+    assert first == HALF
+    assert max(others[1:]) == most  # the second may have set out before the first was answered
+    assert {(await world.job(job_id)).state for job_id in ids} == {State.SUCCEEDED}

@@ -146,8 +146,10 @@ def comparable(answer: Any) -> Any:
                 "ended": tuple(sorted(ended)),
                 "news": NO_NEWS,
             }
-        case Settled() | Claimed():
+        case Settled():
             changes = {"gained": (), "news": NO_NEWS}
+        case Claimed():
+            changes = {"gained": (), "news": NO_NEWS, "fits": None}
         case Enqueued():
             changes = {"news": NO_NEWS}
         case Queues():

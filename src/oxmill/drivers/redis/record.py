@@ -288,7 +288,8 @@ def _parts(told: Iterable[Any]) -> Iterator[_Told]:
 
 def leased(told: Iterable[Any], nonce: int) -> Iterator[LeasedJob]:
     """What a holder gets. Jobs of one task mostly share their description. The values are given by place:
-    by name they take six times as long."""
+    by name they take six times as long. The record of a job that starts for the first time may be as it was before
+    it did: without an attempt."""
     known: dict[bytes, tuple[About, str | None]] = {}
     names: dict[str, tuple[str, ...]] = {}
     token = Token(1, nonce)
@@ -304,7 +305,7 @@ def leased(told: Iterable[Any], nonce: int) -> Iterator[LeasedJob]:
             about.task,
             payload if aside is None else aside,
             about.content_type or JSON,
-            token if s.attempt == 1 else Token(s.attempt, nonce),
+            token if s.attempt <= 1 else Token(s.attempt, nonce),
             s.priority,
             s.failures,
             s.crashes,

@@ -3,10 +3,10 @@
 -- jobs of the queues named are seen to first.
 -- KEYS: those of keys.py.
 -- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
--- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, or
--- {record, payload, progress} where these stand aside; of a flow {record, payload, progress, joined,
--- fields read…} or, if nothing stands aside, the number of fields read, its record and the fields, not in a
--- list of their own, which takes the server longer than all they hold.
+-- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, which
+-- may be that before its first lease, or {record, payload, progress} where these stand aside; of a flow {record,
+-- payload, progress, joined, fields read…} or, if nothing stands aside, the number of fields read, its record
+-- and the fields, not in a list of their own, which takes the server longer than all they hold.
 make_way()
 local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])
 -- So that no script is long, this way gives fewer at once, and fewer still if there was anything to see to; who

@@ -4,7 +4,8 @@
 -- ARGV: as claim.lua.
 -- Result: `short`: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
 -- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time, nothing
--- if the job is another; `answer`, to which that adds what the holder is told.
+-- if the job is another; `answer`, to which that adds what the holder is told: the record as it was, which
+-- is shorter; what the lease adds to it he knows.
 local short = {answer = {now, 0}}
 do
   -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps
@@ -121,7 +122,7 @@ do
       if not record or flow == '' then return nil end
       if names ~= true then
         local count = #names
-        answer[told + 1], answer[told + 2], told = count, record, told + 2
+        answer[told + 1], answer[told + 2], told = count, blob, told + 2
         if count == 1 then
           -- Without a list of its own it takes the server less.
           answer[told + 1] = redis.call('HGET', state_of .. flow, names[1])
@@ -132,7 +133,7 @@ do
         told = told + count
       else
         told = told + 1
-        answer[told] = record
+        answer[told] = blob
       end
       return record
     end
@@ -171,7 +172,7 @@ do
     local record = form.frame .. sub(blob, 8, start) .. '\220\0\22\4' .. sub(blob, start + 3, form.stop)
       .. form.added .. sub(blob, form.stop + 1)
     told = told + 1
-    answer[told] = record
+    answer[told] = blob
     return record
   end
 
