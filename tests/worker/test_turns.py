@@ -54,8 +54,8 @@ def late(world):
     return Late(world.driver.transport)
 
 
-async def drained(world, transport):
-    driver = dataclasses.replace(world.driver, transport=transport)
+async def drained(world, transport, **changes):
+    driver = dataclasses.replace(world.driver, transport=transport, **changes)
     worker = await world.start(world.worker(driver, drain=True, slots=SLOTS))
     assert await world.code_of(worker) == ExitCode.OK
 
@@ -99,46 +99,35 @@ async def test_a_drain_looks_again_when_a_claim_was_overtaken_by_settlements(wor
     assert len(made) == HALF
 
 
-class Tight:
-    """A transport whose store says how many jobs a claim had better ask for."""
+class Asked:
+    """A transport that notes how many jobs each claim asks for."""
 
-    def __init__(self, inner, fits):
+    def __init__(self, inner):
         self._inner = inner
-        self._fits = fits
-        self.asked = []
-        """How many jobs each claim asked for."""
+        self.limits = []
 
     def run(self, plan):
         return self._inner.run(plan)
 
     async def arun(self, plan):
-        answer = await self._inner.arun(plan)
         requests = plan.request if isinstance(plan.request, tuple) else (plan.request,)
-        if not isinstance(requests[-1], Claim):
-            return answer
-        self.asked.append(requests[-1].limit)
-        if len(requests) == 1:
-            return self._told(answer)
-        return (*answer[:-1], self._told(answer[-1]))
-
-    def _told(self, claimed):
-        return msgspec.structs.replace(claimed, fits=self._fits) if claimed.jobs else claimed
+        self.limits += [request.limit for request in requests if isinstance(request, Claim)]
+        return await self._inner.arun(plan)
 
     def close(self):
         self._inner.close()
 
 
-@pytest.mark.parametrize(("fits", "most"), [(4, 4), (0, 1), (1_000, HALF), (None, HALF)])
-async def test_a_claim_asks_for_no_more_than_the_store_says_is_well(world, fits, most):
+@pytest.mark.parametrize(("bound", "most"), [(4, 4), (1_000, HALF)])
+async def test_a_turn_asks_for_no_more_than_the_store_says_is_well(world, bound, most):
     @world.task
     async def noop():
         pass
 
-    ids = [await world.enqueue(noop) for _ in range(2 * SLOTS)]
-    tight = Tight(world.driver.transport, fits)
-    await drained(world, tight)
+    ids = [await world.enqueue(noop) for _ in range(SLOTS)]
+    asked = Asked(world.driver.transport)
+    bounds = msgspec.structs.replace(world.driver.bounds, turn_jobs=bound)
+    await drained(world, asked, bounds=bounds)
 
-    first, *others = tight.asked
-    assert first == HALF
-    assert max(others[1:]) == most  # the second may have set out before the first was answered
+    assert max(asked.limits) == most
     assert {(await world.job(job_id)).state for job_id in ids} == {State.SUCCEEDED}

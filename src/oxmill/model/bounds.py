@@ -34,6 +34,8 @@ class Bounds(Value, frozen=True):
     """Jobs that one job of a flow may be after."""
     claim_jobs: int = 1_000
     """Jobs that one claim may ask for."""
+    turn_jobs: int = 1_000
+    """Jobs that a worker had better ask for at once, however many slots it has."""
     cleanup_jobs: int = 500
     """Due, lapsed and expired jobs, each, that one claim sees to."""
     lease: Micros = 86_400_000_000

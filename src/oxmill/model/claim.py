@@ -47,9 +47,6 @@ class Claimed(Value, frozen=True):
     """Queues in which jobs of flows began to wait because of jobs that expired or crashed too often."""
     news: News = NO_NEWS
     """What else the ends of such jobs have set off in flows."""
-    fits: int | None = None
-    """How many jobs like these a claim had better ask for at most, if the store tells, as it may to who asks for
-    many: an answer that is larger is given in parts, of which the last may wait for what others ask."""
 
 
 class Renewal(Value, frozen=True):

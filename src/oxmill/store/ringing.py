@@ -74,8 +74,6 @@ def _set_off(news: News) -> set[str]:
 def _changed(answer: Any) -> set[str]:
     match answer:
         case Claimed():
-            if not answer.gained and answer.news is NO_NEWS:
-                return set()
             return {work(q) for q in answer.gained} | _set_off(answer.news)
         case Swept():
             topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}

@@ -146,10 +146,8 @@ def comparable(answer: Any) -> Any:
                 "ended": tuple(sorted(ended)),
                 "news": NO_NEWS,
             }
-        case Settled():
+        case Settled() | Claimed():
             changes = {"gained": (), "news": NO_NEWS}
-        case Claimed():
-            changes = {"gained": (), "news": NO_NEWS, "fits": None}
         case Enqueued():
             changes = {"news": NO_NEWS}
         case Queues():

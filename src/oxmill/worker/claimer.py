@@ -80,7 +80,7 @@ class Claimer:
         self._trouble = Trouble("claimer", bus)
         # Half of the slots at most, so that the next claim is on its way while this one runs.
         half = (config.slots + 1) // 2
-        self._bound = self._most = min(half, driver.bounds.claim_jobs)
+        self._most = min(half, driver.bounds.turn_jobs, driver.bounds.claim_jobs)
         self._cost = 0.0  # of a look that finds nothing, in seconds
         self._bell = Capability.DOORBELL in driver.capabilities and not isinstance(
             driver.doorbell, SilentDoorbell
@@ -230,9 +230,6 @@ class Claimer:
         settled meanwhile: this claim may not have seen what that let go."""
         config, jobs = self._config, claimed.jobs
         self.metrics.claims += 1
-        if claimed.fits is not None:
-            self._most = max(min(self._bound, claimed.fits), 1)
-            self._worthwhile = max(self._most // 2, WORTHWHILE)
         if claimed.news.left and self.on_left is not None:
             self.on_left()
         if self._closing:  # the stop came while the claim was on its way

@@ -21,11 +21,6 @@ _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
 _AT_ONCE: Final = 250
 """Jobs that one script grants at most."""
 _MORE: Final = -1
-_WELL: Final = 32_768
-"""Bytes of an answer up to which a claim is well. A server writes 64 KiB to a client at once, the rest after whatever
-else has been asked meanwhile; and a worker has two turns on their way, of which it may have read parts of both."""
-_ANNOUNCED: Final = 8
-"""Bytes around each part of an answer."""
 
 
 class RedisClaiming:
@@ -47,7 +42,7 @@ class RedisClaiming:
         space, first = self._space, self._turns()
         queues = tuple(dict.fromkeys(request.queues))
         jobs: list[LeasedJob] = []
-        now, next_due, turn, size = 0, 0, 0, 0
+        now, next_due, turn = 0, 0, 0
         while turn < space.shards and len(jobs) < request.limit:
             wanted = min(request.limit - len(jobs), _AT_ONCE)
             call = space.call(
@@ -62,8 +57,6 @@ class RedisClaiming:
             now = now or reply[0]
             before = len(jobs)
             jobs += leased(reply[2:], request.nonce)
-            if request.limit >= AT_ONCE:
-                size += _bytes_in(reply)
             if reply[1] == _MORE:
                 continue
             next_due = min(reply[1] or next_due, next_due or reply[1])
@@ -75,7 +68,6 @@ class RedisClaiming:
             now=now,
             until=now + request.lease,
             next_due=None if full else next_due or None,
-            fits=max(AT_ONCE, _WELL * len(jobs) // size) if jobs and size else None,
         )
 
     def claim_ids(self, request: ClaimIds) -> Plan[Claimed]:
@@ -128,16 +120,6 @@ class RedisClaiming:
 def nonce_text(nonce: int) -> str:
     """A nonce as the scripts compare it: as text, since it may be beyond their numbers."""
     return f"{nonce:x}"
-
-
-def _bytes_in(reply: Sequence[Any]) -> int:
-    """How many bytes an answer takes, more or less."""
-    texts = sum(len(part) for part in reply if type(part) is bytes)
-    return (
-        texts
-        + _ANNOUNCED * len(reply)
-        + sum(_bytes_in(part) for part in reply if type(part) is list)
-    )
 
 
 def _terms(request: Claim | ClaimIds) -> tuple[Any, ...]:
