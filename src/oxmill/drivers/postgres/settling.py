@@ -53,11 +53,13 @@ class PostgresSettling(SqlSettling):
             asked = _leases(plain) | {"usual": _USUAL, "gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
             self._gone_first = bool(rows) and not rows[0][_KEPT]
-            for number, queue, _, frees in rows:
-                job, gained = plain[number - 1].id, (queue,) if frees else ()
-                answers[job] = Settled(
-                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
-                )
+            for queue, _, frees, numbers in rows:
+                gained = (queue,) if frees else ()
+                for number in numbers:
+                    job = plain[number - 1].id
+                    answers[job] = Settled(
+                        id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
+                    )
         rest = [item for item in items if item.id not in answers]
         others = [item for item in rest if item.flow is None]
         if others:
@@ -94,7 +96,7 @@ class PostgresSettling(SqlSettling):
         }
 
 
-_KEPT = _MOMENT = 2
+_KEPT, _MOMENT = 1, 2
 _FLOW = 4
 _USUAL = QueueSettings().keep_succeeded
 
