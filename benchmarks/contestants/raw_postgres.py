@@ -103,8 +103,10 @@ def drain(place: Place, jobs: int, *, kept: bool = False) -> Measured:
             "tending": True,
         }
         rows = raw.call("complete_and_claim", given)
-        count += sum(1 for row in rows if row[0] is not None)
-        claimed = [row[4:] for row in rows if row[4] is not None]
+        # What was settled has a queue and no job: kept, frees, and its items are told.
+        settled = [row[16] for row in rows if row[0] is None and row[2] is not None]
+        count += sum(len(told) - 2 for told in settled)
+        claimed = [row for row in rows if row[0] is not None]
         if not claimed and not held:
             break
         held = claimed

@@ -1,12 +1,16 @@
 """The hot path's cost is guarded: one round trip each, however many jobs it is about."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from asking import SECOND, claim, do, enqueue, job
 from private_postgres import schema_url
 
+from oxmill.drivers.postgres.address import parse
 from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.drivers.postgres.session import Query
+from oxmill.drivers.postgres.statements import statement
 from oxmill.drivers.postgres.wire import Wire
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue
@@ -109,6 +113,51 @@ def turn(driver, ends, nonce):
     settling = plan_for(driver, completions(ends))
     _, claimed = driver.run(together(settling, plan_for(driver, request)))
     return claimed.jobs
+
+
+def test_of_what_was_settled_there_is_one_row_for_all(driver, monkeypatch):
+    do(driver, Enqueue(jobs=tuple(job(f"b-{number}", keep=0) for number in range(3 * 100))))
+    leases = turn(driver, (), 1)
+    heard = []
+    rows = Wire.rows
+    monkeypatch.setattr(Wire, "rows", lambda self: heard.append(rows(self)) or heard[-1])
+
+    leases = turn(driver, leases, 2)
+
+    assert len(leases) == 100
+    assert [len(answer) for answer in heard[0]] == [1 + 100 + 1]
+
+
+@pytest.mark.parametrize(("keep", "most"), [(0, 6.3), (None, 10.6)], ids=["gone", "kept"])
+def test_a_turn_writes_few_records_to_the_log(driver, keep, most):
+    """Where a job has no room for its next version on its page, each claim writes one more."""
+    do(driver, Enqueue(jobs=tuple(job(f"b-{number:04d}", keep=keep) for number in range(2_000))))
+    leases = turn(driver, turn(driver, (), 1), 2)
+    schema = parse(driver.url).schema
+    text = statement(schema, "complete_and_claim")
+    given = {
+        "ids": [each.id for each in leases],
+        "attempts": [each.token.attempt for each in leases],
+        "nonces": [each.token.nonce for each in leases],
+        "results": [None] * len(leases),
+        "usual": 3_600 * SECOND,
+        "gone_first": keep == 0,
+        "queues": ["q"],
+        "most": 100,
+        "lease": 60 * SECOND,
+        "worker": "w",
+        "nonce": 3,
+        "bound": 100,
+        "tending": True,
+    }
+    link = driver.transport._pool.take()
+    command = b"EXPLAIN (ANALYZE, WAL, FORMAT JSON) " + text.command
+    asked = Query(replace(text, command=command), [given.get(word) for word in text.names])
+    ((((plan,),),),) = link.wire.send([asked])
+    driver.transport._pool.give_back(link)
+
+    assert plan["Plan"]["Actual Rows"] == 1 + 100 + 1
+    assert plan["Plan"]["WAL Records"] <= most * 100
 
 
 def grouped(driver, **limits):

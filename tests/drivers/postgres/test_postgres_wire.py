@@ -42,8 +42,13 @@ def link(postgres_server):
         ("integer", 2**31 - 1),
         ("boolean", False),
         ("text[]", ["a", None, ""]),
+        ("text[]", ["ab", "cd"]),
+        ("text[]", ["Zoë", "Zoe", "Zoes"]),
+        ("text[]", ["same", "same"]),
+        ("text[]", [None, None]),
         ("bytea[]", [b"", b"\0"]),
         ("bigint[]", [1, None, -1]),
+        ("bigint[]", [2**62, 2**62]),
         ("integer[]", []),
         ("text", None),
     ],
@@ -53,6 +58,13 @@ def test_what_is_sent_is_what_arrives(link, kind, value):
 
     assert found == value
     assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("texts", [["a\0b", "abc"], ["\0", "\0"], ["\0\0", "a"], ["\0", None]])
+def test_texts_with_nul_arrive_without(link, texts):
+    ((found,),) = link.ask(query("SELECT $1::text[]", [texts], ("text[]",)))
+
+    assert found == [text and text.replace("\0", "\ufffd") for text in texts]
 
 
 def test_several_long_ones_in_one_round_trip_do_not_block_each_other(link):

@@ -103,19 +103,18 @@ class PostgresClaiming(SqlClaiming):
             **self._floors.under(queues),
             **(_NOTHING if tended is None else _TENDED),
         }
-        rows = yield from ask(Call("claim", asked))
-        if rows and rows[-1][_TEND]:
+        (*granted, last), fields = _apart((yield from ask(Call("claim", asked))) or [])
+        now, next_due, tend, *steps = last[_TOLD]
+        if tend:
             return None
-        (*granted, last), fields = _apart(rows or [])
         granted.sort(key=_rank)
-        self._floors.learn(queues, granted, last[_STEPS:])
-        now = last[_NOW]
+        self._floors.learn(queues, granted, steps)
         leases = [row[:_LEASE] for row in granted]
         return Claimed(
             jobs=(yield from leased_in_flows(leases, request.nonce, fields)),
             now=now,
             until=now + request.lease,
-            next_due=last[_NEXT_DUE],
+            next_due=next_due,
             gained=() if tended is None else tended.gained,
             news=NO_NEWS if tended is None else tended.news,
         )
@@ -147,7 +146,7 @@ def _apart(rows: Rows) -> tuple[Rows, Rows]:
     """What was granted, with the row that comes last, and what these jobs read of their flows, which
     follows where steps were settled before."""
     end = len(rows)
-    while end and rows[end - 1][_NOW] is None:
+    while end and rows[end - 1][_TOLD] is None:
         end -= 1
     return rows[:end], [(row[_FLOW], row[_NAME], row[_VALUE]) for row in rows[end:]]
 
@@ -158,6 +157,6 @@ def _by_the(short: Short | None, claiming: PostgresClaiming, request: Claim) -> 
 
 _FLOW, _NAME, _VALUE = 1, 2, 4
 _LEASE, _EXTRAS = 15, 12
-_NOW, _NEXT_DUE, _TEND, _STEPS = 16, 17, 18, 19
+_TOLD = 16
 _rank = itemgetter(6, 15)
 """Priority and place."""

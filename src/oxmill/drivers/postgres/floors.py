@@ -68,7 +68,7 @@ class Floors:
             "tending": line.tend_at <= now,
         }
 
-    def learn(self, queues: Sequence[str], granted: Rows, steps: tuple[int, int]) -> None:
+    def learn(self, queues: Sequence[str], granted: Rows, steps: Sequence[int]) -> None:
         """Draw conclusions from a claim: its jobs in the order of their rank, and how many entries
         were read for the line and for what to tend to."""
         through_line, for_tending = steps

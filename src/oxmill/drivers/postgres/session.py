@@ -39,11 +39,12 @@ T = TypeVar("T")
 _COUNTED: Final = frozenset({"insert_job", "add_flow"})
 """Of which it matters how many rows they have changed."""
 _TOGETHER: Final[dict[tuple[str | None, ...], tuple[str, int]]] = {
-    ("complete", "claim"): ("complete_and_claim", 4),
+    ("complete", "claim"): ("complete_and_claim", 0),
     ("complete", "claim_gated"): ("complete_and_claim_gated", 4),
     ("hand_over", "claim"): ("hand_over_and_claim", 5),
 }
-"""Calls of two plans that are one query, and how many of its columns tell of what was settled."""
+"""Calls of two plans that are one query, and how many of its columns tell of what was settled; 0 if those
+of a lease do."""
 _AGAIN: Final = 5
 """How often a search is repeated whose finds changed before they were locked."""
 _SOURCES: Final = ("seqs", "ids", "waiting", "scheduled", "running", "held", "ended")
@@ -324,8 +325,8 @@ class _Session:
         text = statement(self._schema, name)
         given = settle.given() | claim.given()
         rows = yield Query(text, [given[word] for word in text.names], alone=True)
-        settle.tell([row[:width] for row in rows if row[0] is not None])
-        granted = [row[width:] for row in rows if row[0] is None]
+        settled, granted = _beside(rows, width) if width else _before(rows)
+        settle.tell(settled)
         if granted:
             claim.tell(granted)
 
@@ -363,6 +364,26 @@ class _Part:
         """Perform what is left."""
         while self.query is not None:
             self.tell((yield self.query))
+
+
+def _beside(rows: Rows, width: int) -> tuple[Rows, Rows]:
+    """What was settled and what was granted, where each has columns of its own."""
+    settled = [row[:width] for row in rows if row[0] is not None]
+    return settled, [row[width:] for row in rows if row[0] is None]
+
+
+def _before(rows: Rows) -> tuple[Rows, Rows]:
+    """The same where they share columns. What was settled comes first: a few rows, with a queue and no job."""
+    settled: Rows = []
+    for row in rows:
+        if row[_SEQ] is not None or row[_QUEUE] is None:
+            break
+        kept, frees, *items = row[_TOLD]
+        settled.append((row[_QUEUE], bool(kept), bool(frees), items))
+    return settled, rows[len(settled) :]
+
+
+_SEQ, _QUEUE, _TOLD = 0, 2, 16
 
 
 def _json(value: Any) -> str:

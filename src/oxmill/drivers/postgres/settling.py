@@ -53,11 +53,13 @@ class PostgresSettling(SqlSettling):
             asked = _leases(plain) | {"usual": _USUAL, "gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
             self._gone_first = bool(rows) and not rows[0][_KEPT]
-            for number, queue, _, frees in rows:
-                job, gained = plain[number - 1].id, (queue,) if frees else ()
-                answers[job] = Settled(
-                    id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
-                )
+            for queue, _, frees, numbers in rows:
+                gained = (queue,) if frees else ()
+                for number in numbers:
+                    job = plain[number - 1].id
+                    answers[job] = Settled(
+                        id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
+                    )
         rest = [item for item in items if item.id not in answers]
         others = [item for item in rest if item.flow is None]
         if others:
@@ -94,16 +96,19 @@ class PostgresSettling(SqlSettling):
         }
 
 
-_KEPT = _MOMENT = 2
+_KEPT, _MOMENT = 1, 2
 _FLOW = 4
 _USUAL = QueueSettings().keep_succeeded
 
 
 def _leases(items: Sequence[Settlement]) -> dict[str, Any]:
     """What tells the leases that end, and their results."""
+    tokens = [item.token for item in items]
+    # Most of a batch were granted by one claim or two.
+    stored = {nonce: stored_nonce(nonce) for nonce in {token.nonce for token in tokens}}
     return {
         "ids": [item.id for item in items],
-        "attempts": [item.token.attempt for item in items],
-        "nonces": [stored_nonce(item.token.nonce) for item in items],
+        "attempts": [token.attempt for token in tokens],
+        "nonces": [stored[token.nonce] for token in tokens],
         "results": [item.result for item in items],
     }

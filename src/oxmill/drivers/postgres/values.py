@@ -85,11 +85,24 @@ def _array(element: int, pack: Callable[[Any], bytes], values: Sequence[Any]) ->
         return _EMPTY.pack(0, 0, element)
     holes = None in values
     header = _HEADER.pack(1, int(holes), element, len(values), 1)
+    if values.count(values[0]) == len(values):  # such as the attempts and results of most batches
+        return header + (_NULL if holes else pack(values[0])) * len(values)
+    if pack is _text and not holes:
+        return header + _texts(values)
     if holes:
         body = [_NULL if value is None else pack(value) for value in values]
     else:
         body = [pack(value) for value in values]
     return header + b"".join(body)
+
+
+def _texts(values: Sequence[str]) -> bytes:
+    """Several texts; mostly they are ids, all of one length."""
+    data = [value.encode() for value in values]
+    if len(set(map(len, data))) > 1 or b"\0" in b"".join(data):
+        return b"".join(map(_text, values))
+    head = _SIZE(len(data[0]))
+    return head + head.join(data)
 
 
 def _plain_text(value: str) -> bytes:

@@ -1,5 +1,5 @@
--- What `complete_jobs` does, then what `claim` does: one call, whose plans are kept, costs less than a
--- statement that names both. Nothing is claimed unless every item was settled.
+-- What `settle_and_claim` does, for the last version of the code: what `complete_jobs` does, then what
+-- `claim` does. Nothing is claimed unless every item was settled.
 -- Result: the columns of `complete_jobs`, with all else NULL; then, with these NULL, the rows of `claim`.
 CREATE OR REPLACE FUNCTION oxmill.complete_and_claim(
     ids text[], attempts integer[], nonces bigint[], results bytea[], usual bigint,

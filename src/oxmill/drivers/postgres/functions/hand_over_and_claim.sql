@@ -1,6 +1,4 @@
--- What `hand_over` does, then what `claim` does, then what `fields_read` tells of the jobs that were
--- claimed: one call, whose plans are kept, costs less than a statement that names all three. Nothing is
--- claimed unless every item was settled.
+-- What `step_and_claim` does, for the last version of the code.
 -- Result: the columns of `hand_over`, with all else NULL; then, with these NULL, the rows of `claim`;
 -- then, as id, queue and payload, those of `fields_read`.
 CREATE OR REPLACE FUNCTION oxmill.hand_over_and_claim(
@@ -21,45 +19,21 @@ CREATE OR REPLACE FUNCTION oxmill.hand_over_and_claim(
     line_steps bigint, tend_steps bigint
 )
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
 AS $$
-#variable_conflict use_column
-DECLARE
-    settled integer;
 BEGIN
     RETURN QUERY
     SELECT
-        d.item, d.of_queue, d.moment, d.frees, d.ended_flow, NULL::bigint, NULL, NULL, NULL,
-        NULL::bytea, NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::integer,
-        NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint, NULL::bigint, NULL::bigint,
-        NULL::boolean, NULL::bigint, NULL::bigint
-    FROM oxmill.hand_over(
-        ids, attempts, nonces, results, merge_items, merge_names, merge_values, next_items,
-        next_flows, next_reads, next_ids, next_payloads, terms, next_extras, next_queues, tasks,
-        next_priorities, delays, moments, expiries, next_attempts, next_crashes, keeps, groups,
-        sizes, label_jobs, label_names, label_values, usual, usual_failed, at
-    ) AS d;
-    GET DIAGNOSTICS settled = ROW_COUNT;
-    IF settled = cardinality(ids) THEN
-        RETURN QUERY
-        WITH claimed AS MATERIALIZED (
-            SELECT
-                c.seq, c.id, c.queue, c.task, c.payload, c.attempt, c.priority, c.failures, c.crashes,
-                c.max_attempts, c.enqueued_at, c.group_name, c.extras, c.progress, c.unique_key, c.place,
-                c.now, c.next_due, c.tend, c.line_steps, c.tend_steps
-            FROM oxmill.claim(
-                wanted, most, length, holder, mark, at, bound, tending, line_priorities,
-                line_places
-            ) AS c
-        )
-        SELECT NULL::integer, NULL, NULL::bigint, NULL::boolean, NULL, c.* FROM claimed AS c
-        UNION ALL
-        SELECT
-            NULL, NULL, NULL, NULL, NULL, NULL, f.of_flow, f.of_name, NULL, f.of_value, NULL,
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM oxmill.fields_read(
-            ARRAY(SELECT c.extras FROM claimed AS c WHERE c.extras IS NOT NULL)
-        ) AS f;
-    END IF;
+        c.item, c.of_queue, c.moment, c.frees, c.ended_flow, c.seq, c.id, c.queue, c.task, c.payload,
+        c.attempt, c.priority, c.failures, c.crashes, c.max_attempts, c.enqueued_at, c.group_name,
+        c.extras, c.progress, c.unique_key, c.place,
+        c.told[1], c.told[2], c.told[3] > 0, c.told[4], c.told[5]
+    FROM oxmill.step_and_claim(
+        ids, attempts, nonces, results, merge_items, merge_names, merge_values,
+        next_items, next_flows, next_reads, next_ids, next_payloads, terms, next_extras,
+        next_queues, tasks, next_priorities, delays, moments, expiries, next_attempts,
+        next_crashes, keeps, groups, sizes, label_jobs, label_names, label_values,
+        usual, usual_failed, wanted, most, length, holder, mark, at, bound, tending,
+        line_priorities, line_places
+    ) AS c;
 END
 $$;

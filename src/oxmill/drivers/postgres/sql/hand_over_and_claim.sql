@@ -5,9 +5,8 @@
 -- NULL, the rows of `claim`; then, as id, queue and payload, those of `fields_read`.
 SELECT
     item, of_queue, moment, frees, ended_flow, seq, id, queue, task, payload, attempt, priority, failures,
-    crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, now, next_due,
-    tend, line_steps, tend_steps
-FROM oxmill.hand_over_and_claim(
+    crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, told
+FROM oxmill.step_and_claim(
     :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
     :merge_items::integer[], :merge_names::text[], :merge_values::bytea[],
     :next_items::integer[], :next_flows::text[], :next_reads::text[], :next_ids::text[],

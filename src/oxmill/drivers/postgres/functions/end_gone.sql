@@ -1,16 +1,11 @@
--- What `complete_jobs` does about jobs that are not to be kept: they go at once. Those with a history or
+-- What `complete_batch` does about jobs that are not to be kept: they go at once. Those with a history or
 -- with fields are left to the caller, since more than a row must go.
 -- The next claim is told of groups of which jobs run no longer.
--- Result: as that of `complete_jobs`, with the group.
-CREATE OR REPLACE FUNCTION oxmill.complete_gone(
+-- Result: one row per queue, and apart for jobs of groups: the numbers of its items, in no order.
+CREATE OR REPLACE FUNCTION oxmill.end_gone(
     ids text[], attempts integer[], nonces bigint[], usual bigint, special boolean
-) RETURNS TABLE (item integer, of_queue text, kept boolean, of_group text)
+) RETURNS TABLE (of_queue text, grouped boolean, items integer[])
 LANGUAGE plpgsql VOLATILE
-SET jit = off
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
 AS $$
 BEGIN
     RETURN QUERY
@@ -30,6 +25,12 @@ BEGIN
                 usual
             ) = 0
         RETURNING a.number::integer AS number, j.queue, j.group_name
+    ), sums AS MATERIALIZED (
+        SELECT
+            d.queue, d.group_name IS NOT NULL AS grouped, array_agg(d.number) AS items,
+            count(*) AS n
+        FROM done AS d
+        GROUP BY d.queue, d.group_name IS NOT NULL
     ), freed AS (
         INSERT INTO oxmill.lane_news (queue, freed)
         SELECT d.queue, array_agg(DISTINCT d.group_name) FROM done AS d
@@ -37,11 +38,10 @@ BEGIN
         GROUP BY d.queue
     ), counted AS (
         INSERT INTO oxmill.count_changes (queue, name, n, total)
-        SELECT d.queue, s.name, s.sign * count(*), s.ends * count(*)
-        FROM done AS d
-        CROSS JOIN (VALUES ('running', -1, 0), ('succeeded', 0, 1)) AS s (name, sign, ends)
-        GROUP BY d.queue, s.name, s.sign, s.ends
+        SELECT s.queue, c.name, c.sign * s.n, c.ends * s.n
+        FROM sums AS s
+        CROSS JOIN (VALUES ('running', -1, 0), ('succeeded', 0, 1)) AS c (name, sign, ends)
     )
-    SELECT d.number, d.queue, false, d.group_name FROM done AS d;
+    SELECT s.queue, s.grouped, s.items FROM sums AS s;
 END
 $$;
