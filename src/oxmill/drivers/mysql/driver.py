@@ -49,6 +49,9 @@ def open_mysql(
     if clock is not None:
         able |= Capability.VIRTUAL_TIME
     transport = MysqlTransport(place, clock)
+    bell = MysqlDoorbell(place) if doorbell else None
+    if bell is not None:
+        transport.on_claim = bell.claimed
     return Driver(
         name="mysql",
         url=place.shown,
@@ -62,7 +65,7 @@ def open_mysql(
         inspecting=SqlInspecting(bounds, able),
         housekeeping=MysqlHousekeeping(bounds, able),
         transport=transport,
-        doorbell=MysqlDoorbell(place) if doorbell else SilentDoorbell(),
+        doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,
         borrowing=late(lambda: _borrowing(place, clock, transport)),
     )

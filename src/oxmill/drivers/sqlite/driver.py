@@ -91,9 +91,7 @@ def _steering(bounds: Bounds, able: Capability) -> Steering:
     return SqlSteering(bounds, able)
 
 
-def _borrowing(
-    place: Place, clock: Callable[[], Micros], transport: SqliteTransport
-) -> Borrowing:
+def _borrowing(place: Place, clock: Callable[[], Micros], transport: SqliteTransport) -> Borrowing:
     from oxmill.drivers.sqlite.borrowing import SqliteBorrowing  # noqa: PLC0415 - idle workers do without
 
     return SqliteBorrowing(place, clock, transport.ensure_open)
