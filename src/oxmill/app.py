@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack, get_args
 
 from oxmill.connect import Mode, connect, store_url, without_secrets
@@ -14,20 +15,20 @@ from oxmill.model.job import NewJob
 from oxmill.queue.bulk import Loaded, enqueue_all, load_all, with_connection
 from oxmill.queue.call import Call
 from oxmill.queue.client import Client
-from oxmill.queue.control import Control
 from oxmill.queue.declaring import Declaring
 from oxmill.queue.handle import Job
 from oxmill.queue.ids import IdSource
 from oxmill.queue.looking import Looking
 from oxmill.queue.naming import place_of
 from oxmill.queue.options import Defaults, TaskOptions, with_options
-from oxmill.queue.work import Queue
 from oxmill.store.driver import Driver
 from oxmill.store.roles.installing import Version
 
 if TYPE_CHECKING:
+    from oxmill.queue.control import Control
     from oxmill.queue.draft import Draft, FlowOptions
     from oxmill.queue.flows import FlowBook
+    from oxmill.queue.work import Queue
     from oxmill.testing.harness import Testing
     from oxmill.worker.config import WorkerOptions
     from oxmill.worker.middleware import Lifespan, Middleware
@@ -70,12 +71,18 @@ class App(Declaring, Looking):
         client.on_enqueue = _enqueue_hooks(self.middleware)
         Declaring.__init__(self, client, with_options(TaskOptions(), options.get("defaults", {})))
         Looking.__init__(self, client)
-        self.control = Control(client)
 
     @property
     def driver(self) -> Driver:
         """The store's driver, opened if it was not: for tools that speak the contract."""
         return self._client.driver
+
+    @cached_property
+    def control(self) -> Control:
+        """What people do to queues and jobs while everything runs."""
+        from oxmill.queue.control import Control  # noqa: PLC0415 - idle workers do without
+
+        return Control(self._client)
 
     # -- jobs --------------------------------------------------------------------------------------
 
@@ -144,6 +151,8 @@ class App(Declaring, Looking):
 
     def queue(self, name: str) -> Queue:
         """A queue as a plain work queue of bytes and leases."""
+        from oxmill.queue.work import Queue  # noqa: PLC0415 - idle workers do without
+
         return Queue(name, self._client)
 
     # -- running -----------------------------------------------------------------------------------

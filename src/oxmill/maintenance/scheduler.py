@@ -13,7 +13,6 @@ from oxmill.model.settings import SECOND
 from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import ScheduleBroken, TickFired
-from oxmill.rules.cron import check_schedule, due_ticks, next_tick, tick_job
 from oxmill.store.driver import Driver
 
 LOOK_EVERY: Final = 1.0
@@ -100,6 +99,13 @@ class Scheduler(Service):
 
     def _decide(self, info: ScheduleInfo, now: Micros) -> Fire:
         """What to tell the store: jobs and the next tick, or what is wrong with the schedule."""
+        from oxmill.rules.cron import (  # noqa: PLC0415 - many stores have no schedules
+            check_schedule,
+            due_ticks,
+            next_tick,
+            tick_job,
+        )
+
         schedule, expected = info.schedule, info.next_at
         try:
             check_schedule(schedule)

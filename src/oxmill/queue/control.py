@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 from msgspec.structs import replace
 
@@ -13,12 +13,12 @@ from oxmill.model.state import IDLE
 from oxmill.queue.author import who
 from oxmill.queue.client import Client
 from oxmill.queue.limiting import Limiting
+from oxmill.queue.repeating import repeat
 from oxmill.queue.ruling import Ruling
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, chosen
 from oxmill.rules.duration import Duration, micros
 from oxmill.store.driver import Driver
-from oxmill.store.plan import Plan
 
 
 class Control(Ruling, Limiting):
@@ -116,17 +116,6 @@ class Control(Ruling, Limiting):
         """The same without blocking the event loop."""
         request = Order(workers=workers, command=Command(command), author=who(author))
         return await self._client.awaiting(lambda driver: _order(driver, request))
-
-
-def repeat(step: Callable[[Any], Plan[Steered]], request: Cancel | Redrive | Purge) -> Talk[int]:
-    """Steer in bounded steps until nothing is left to do."""
-    total = 0
-    while True:
-        steered: Steered = yield step(request)
-        changed = len({*steered.ids, *steered.asked})
-        total += changed
-        if not steered.more or not changed:
-            return total
 
 
 def _edit(

@@ -11,8 +11,8 @@ from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
 from oxmill.model.job import Job as StoredJob
 from oxmill.model.query import Cancel, Filter, Get, Redrive
 from oxmill.queue.client import Client
-from oxmill.queue.control import repeat
 from oxmill.queue.handle import Job
+from oxmill.queue.repeating import repeat
 from oxmill.queue.talk import Pause, Talk
 from oxmill.queue.tree import FlowTree, descendants, not_in_flow, read_tree
 from oxmill.rules.duration import Duration, micros

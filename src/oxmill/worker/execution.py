@@ -29,8 +29,7 @@ from oxmill.rules.duration import spell
 from oxmill.worker.flow_store import FlowStore, has_inputs
 from oxmill.worker.hooks import with_hooks
 from oxmill.worker.lanes.choice import LaneChoice, Lanes
-from oxmill.worker.lanes.in_process import EndedElsewhere
-from oxmill.worker.lanes.lane import AnyTask
+from oxmill.worker.lanes.lane import AnyTask, EndedElsewhere
 from oxmill.worker.middleware import Middleware
 from oxmill.worker.runs import Run, Why
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from oxmill.errors import BadConfig
 from oxmill.maintenance.pruner import Pruner
@@ -27,12 +27,14 @@ from oxmill.worker.execution import Execution
 from oxmill.worker.executor import Executor
 from oxmill.worker.flow_store import FlowStore
 from oxmill.worker.lanes.choice import Lanes
-from oxmill.worker.messages import Hello
 from oxmill.worker.middleware import Lifespan, Middleware
 from oxmill.worker.renewer import Renewer
 from oxmill.worker.settler import Settler
 from oxmill.worker.systemd import Systemd
 from oxmill.worker.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from oxmill.worker.messages import Hello
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,20 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 from oxmill.errors import StoreError, WrongContext
 from oxmill.maintenance.trouble import FATAL
 from oxmill.model.info import Command, ListQueues, Queues, WorkerInfo
+from oxmill.model.schedule import Schedule
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
 from oxmill.observe.events import AgentDied, WorkerStarted, WorkerStopped, WorkerStopping
 from oxmill.observe.log import LogLines
 from oxmill.observe.metrics import Metrics
 from oxmill.queue.registry import Registry
-from oxmill.rules.cron import check_schedule
 from oxmill.store.driver import Driver
 from oxmill.worker.announcement import announce, version
 from oxmill.worker.config import WorkerConfig
@@ -31,11 +31,13 @@ from oxmill.worker.event_loop import new_loop, run_on
 from oxmill.worker.exits import ExitCode
 from oxmill.worker.lifespan import living
 from oxmill.worker.memory import resident
-from oxmill.worker.messages import Hello
 from oxmill.worker.parts import Extras, assemble
 from oxmill.worker.signals import signals_to
 from oxmill.worker.standing import left_behind, unused_queues
 from oxmill.worker.winding_down import WindingDown
+
+if TYPE_CHECKING:
+    from oxmill.worker.messages import Hello
 
 VETTING: Final = 5.0
 """Seconds that a store may take to say that it is safe, or how its queues stand, before the worker goes
@@ -71,8 +73,7 @@ class Worker:
         self._driver = driver
         self._registry = registry
         self._extras = extras
-        for schedule in extras.get("schedules", ()):
-            check_schedule(schedule)
+        _check(extras.get("schedules", ()))
         self._parts = assemble(driver, registry, self.config, self._hello(), extras)
         self._parts.claimer.worker = self.id
         self._down = WindingDown(self._parts, self.config.grace / SECOND)
@@ -307,6 +308,8 @@ class Worker:
         spec = self._extras.get("app_spec")
         if spec is None:
             return None
+        from oxmill.worker.messages import Hello  # noqa: PLC0415 - only children need it
+
         return Hello(app=spec, path=tuple(sys.path), memory=self.config.child_memory)
 
     def _call(self, act: Callable[[], None]) -> None:
@@ -315,3 +318,12 @@ class Worker:
             act()
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act)
+
+
+def _check(schedules: Sequence[Schedule]) -> None:
+    """Refuse a schedule that nobody could follow."""
+    if schedules:
+        from oxmill.rules.cron import check_schedule  # noqa: PLC0415 - many apps have none
+
+        for schedule in schedules:
+            check_schedule(schedule)

@@ -77,6 +77,27 @@ def test_who_waits_to_be_asked_is_woken_by_nothing_else(url):
             assert control.wait(5)
 
 
+def test_who_waits_for_work_is_woken_before_it_is_asked_who_else_may_be_concerned(url, monkeypatch):
+    woken, send = threading.Event(), Link.send
+
+    def held_up(link, batch):
+        if list(batch) == [statement("last_call", {})]:
+            woken.wait(30)
+        return send(link, batch)
+
+    with opened(url) as here, opened(url) as there:
+        enqueue(there, "first")
+        with here.doorbell.listen([work("q")]) as bell:
+            calm(bell)
+            monkeypatch.setattr(Link, "send", held_up)
+
+            enqueue(there, "second")
+
+            heard = bell.wait(5)
+            woken.set()
+            assert heard
+
+
 def test_what_was_numbered_first_and_committed_last_is_heard_of(url):
     with opened(url) as here, opened(url) as there:
         enqueue(there, "first")

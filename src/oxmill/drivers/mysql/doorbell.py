@@ -50,7 +50,12 @@ class MysqlDoorbell(LocalDoorbell):
         self._looked = threading.Event()
         self._missed = False
         """Whether something may have been written while nobody looked."""
+        self._claimed_at = 0.0
         self._thread: threading.Thread | None = None
+
+    def claimed(self, at: float) -> None:
+        """A claim of this process, which set out then, was answered: it has looked, too."""
+        self._claimed_at = at
 
     def listen(self, topics: Iterable[str]) -> LocalBell:
         """A bell for these topics; it may also ring for others.
@@ -117,9 +122,12 @@ class MysqlDoorbell(LocalDoorbell):
         called: Rows | None = None
         busy = time.monotonic()
         try:
-            watching = Watching(link)
+            watching = Watching(link, lambda: self._claimed_at)
             while not self._stop.is_set():
-                if watching.changed() or self._missed:
+                changed = watching.changed()
+                if changed and called is not None:
+                    self.ring_most()  # whom else it concerns takes a round trip to learn
+                if changed or self._missed:
                     called = self._tell(link.send([_CALLED])[0].rows, called)
                     self._looked.set()
                 if self.listeners:
@@ -131,17 +139,15 @@ class MysqlDoorbell(LocalDoorbell):
         return False
 
     def _tell(self, told: Rows, before: Rows | None) -> Rows:
-        """Wake whom a change may concern. Who waits to be asked for something, or for what others leave
-        to sweep, is woken only if there is that: it is much rarer."""
+        """Wake whom a change may concern besides most. Who waits to be asked for something, or for what
+        others leave to sweep, is woken only if there is that: it is much rarer."""
         missed, self._missed = self._missed, False
         ((_, left),) = told
         if missed:
             self.ring_all()
             return told
-        if before is not None:
-            self.ring([topic for topic in self.topics() if topic not in (CONTROL, SWEEP)])
-            if told[0][0] != before[0][0]:
-                self.ring([CONTROL])
+        if before is not None and told[0][0] != before[0][0]:
+            self.ring([CONTROL])
         if left:
             self.ring([SWEEP])
         return told

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oxmill.drivers.mysql.address import parse
-from oxmill.drivers.mysql.borrowing import MysqlBorrowing
+from oxmill.drivers.mysql.address import Place, parse
 from oxmill.drivers.mysql.claiming import MysqlClaiming
 from oxmill.drivers.mysql.doctor import Mode
 from oxmill.drivers.mysql.doorbell import MysqlDoorbell
@@ -16,12 +15,14 @@ from oxmill.drivers.mysql.settling import MysqlSettling
 from oxmill.drivers.mysql.transport import MysqlTransport
 from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.inspecting import SqlInspecting
-from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
 from oxmill.store.bells import SilentDoorbell
+from oxmill.store.borrowing import Borrowing
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
+from oxmill.store.late import late
+from oxmill.store.roles.steering import Steering
 
 
 def open_mysql(
@@ -48,6 +49,9 @@ def open_mysql(
     if clock is not None:
         able |= Capability.VIRTUAL_TIME
     transport = MysqlTransport(place, clock)
+    bell = MysqlDoorbell(place) if doorbell else None
+    if bell is not None:
+        transport.on_claim = bell.claimed
     return Driver(
         name="mysql",
         url=place.shown,
@@ -57,11 +61,25 @@ def open_mysql(
         claiming=MysqlClaiming(bounds),
         settling=MysqlSettling(bounds, able),
         scheduling=MysqlScheduling(bounds, able),
-        steering=SqlSteering(bounds, able),
+        steering=late(lambda: _steering(bounds, able)),
         inspecting=SqlInspecting(bounds, able),
         housekeeping=MysqlHousekeeping(bounds, able),
         transport=transport,
-        doorbell=MysqlDoorbell(place) if doorbell else SilentDoorbell(),
+        doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,
-        borrowing=MysqlBorrowing(place, clock, transport),
+        borrowing=late(lambda: _borrowing(place, clock, transport)),
     )
+
+
+def _steering(bounds: Bounds, able: Capability) -> Steering:
+    from oxmill.drivers.sql.steering import SqlSteering  # noqa: PLC0415 - idle workers do without
+
+    return SqlSteering(bounds, able)
+
+
+def _borrowing(
+    place: Place, clock: Callable[[], Micros] | None, transport: MysqlTransport
+) -> Borrowing:
+    from oxmill.drivers.mysql.borrowing import MysqlBorrowing  # noqa: PLC0415 - idle workers do without
+
+    return MysqlBorrowing(place, clock, transport)

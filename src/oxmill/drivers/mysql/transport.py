@@ -34,6 +34,7 @@ from oxmill.drivers.mysql.shortcut import Result
 from oxmill.drivers.mysql.talk import Batch, Talk
 from oxmill.drivers.sql.steps import Look, Overtaken, Start
 from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
+from oxmill.model.claim import Claim
 from oxmill.model.value import Micros
 from oxmill.store.plan import Plan
 from oxmill.store.roles.installing import Check, Migrate, Version
@@ -68,6 +69,8 @@ class MysqlTransport:
         self._written = count(1)
         self._threads: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
+        self.on_claim: Callable[[float], None] | None = None
+        """Told when a claim set out, once it is answered."""
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
@@ -75,7 +78,10 @@ class MysqlTransport:
             return self._look(plan)
         if not self._installed:
             self._install()
+        sent = time.monotonic()
         answer = self._retry(plan)
+        if self.on_claim is not None and _claims(plan.request):
+            self.on_claim(sent)
         if plan.writes and next(self._written) % _FOLD == 0:
             with suppress(StoreError):  # a sweep will do it
                 self._retry(folding())
@@ -219,6 +225,11 @@ class MysqlTransport:
             self._pool.discard(link)
         else:
             self._pool.give_back(link)
+
+
+def _claims(request: object) -> bool:
+    """Whether it asks for jobs, perhaps after a settlement."""
+    return isinstance(request[-1] if isinstance(request, tuple) else request, Claim)
 
 
 async def _ended(work: Future[Any]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from oxmill.drivers.postgres.address import parse
-from oxmill.drivers.postgres.borrowing import PostgresBorrowing
+from oxmill.drivers.postgres.address import Address, parse
 from oxmill.drivers.postgres.claiming import PostgresClaiming
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell
 from oxmill.drivers.postgres.installing import PostgresInstalling
@@ -16,13 +15,15 @@ from oxmill.drivers.sql.enqueueing import SqlEnqueueing
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
-from oxmill.drivers.sql.steering import SqlSteering
 from oxmill.drivers.sql.steps import Statement
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
 from oxmill.store.bells import SilentDoorbell
+from oxmill.store.borrowing import Borrowing
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
+from oxmill.store.late import late
+from oxmill.store.roles.steering import Steering
 
 if TYPE_CHECKING:
     from oxmill.drivers.postgres.findings import Mode
@@ -66,7 +67,7 @@ def open_postgres(
         claiming=PostgresClaiming(bounds),
         settling=PostgresSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
-        steering=SqlSteering(bounds, able),
+        steering=late(lambda: _steering(bounds, able)),
         inspecting=SqlInspecting(bounds, able),
         housekeeping=SqlHousekeeping(
             bounds, able, after_sweep=Statement("fold_counts", {"most": _FOLDED})
@@ -74,5 +75,22 @@ def open_postgres(
         transport=transport,
         doorbell=SilentDoorbell() if bell is None else bell,
         bounds=bounds,
-        borrowing=PostgresBorrowing(address, clock, transport, channel),
+        borrowing=late(lambda: _borrowing(address, clock, transport, channel)),
     )
+
+
+def _steering(bounds: Bounds, able: Capability) -> Steering:
+    from oxmill.drivers.sql.steering import SqlSteering  # noqa: PLC0415 - idle workers do without
+
+    return SqlSteering(bounds, able)
+
+
+def _borrowing(
+    address: Address,
+    clock: Callable[[], Micros] | None,
+    transport: PostgresTransport,
+    channel: str | None,
+) -> Borrowing:
+    from oxmill.drivers.postgres.borrowing import PostgresBorrowing  # noqa: PLC0415 - idle workers do without
+
+    return PostgresBorrowing(address, clock, transport, channel)

@@ -8,9 +8,7 @@ from itertools import islice
 
 from oxmill.drivers.sql.flow_reading import leased_in_flows
 from oxmill.drivers.sql.flow_rows import Ripple
-from oxmill.drivers.sql.gating import GatedClaim
 from oxmill.drivers.sql.granting import grant
-from oxmill.drivers.sql.naming import through_gates
 from oxmill.drivers.sql.resuming import room_for
 from oxmill.drivers.sql.rippling import spread
 from oxmill.drivers.sql.rows import Standing, json_text, standings
@@ -53,6 +51,8 @@ class SqlClaiming:
 
     def _behind_gates(self, request: Claim, ahead: Ahead, now: Micros) -> Steps[Claimed]:
         """A claim on queues of which at least one may be gated."""
+        from oxmill.drivers.sql.gating import GatedClaim  # noqa: PLC0415 - idle workers do without
+
         opened = [each for each in ahead.horizons if not each.closed]
         names = [each.queue for each in opened]
         gated = [each.queue for each in opened if each.gated]
@@ -85,6 +85,8 @@ class SqlClaiming:
         rows = yield from ask(Statement("leases_by_seq", {"seqs": seqs}))
         gated = {each.queue for each in ahead.horizons if each.gated}
         if any(job.queue in gated for job in chosen):
+            from oxmill.drivers.sql.naming import through_gates  # noqa: PLC0415 - idle workers do without
+
             rows = yield from through_gates(rows, chosen, now)
         yield from grant(rows, request, now)
         jobs = yield from leased_in_flows(rows, request.nonce)

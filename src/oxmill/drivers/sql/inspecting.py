@@ -6,12 +6,10 @@ from typing import Any
 
 import msgspec
 
-from oxmill.drivers.sql.explaining import place_of, with_gates
 from oxmill.drivers.sql.flow_reading import list_flows, told_in_flows
 from oxmill.drivers.sql.limits import load_settings
 from oxmill.drivers.sql.rows import attempt_of, job_of, json_text
 from oxmill.drivers.sql.rulebook import rule_of
-from oxmill.drivers.sql.searching import BEGINNING, page_of
 from oxmill.drivers.sql.steps import NOW, Rows, Statement, abreast, operation
 from oxmill.model.bounds import Bounds
 from oxmill.model.flow import Flows, ListFlows
@@ -63,6 +61,8 @@ class SqlInspecting:
 
     @operation("find", writes=False)
     def _find(self, request: Find) -> Steps[Page]:
+        from oxmill.drivers.sql.searching import BEGINNING, page_of  # noqa: PLC0415 - idle workers do without
+
         limit = min(request.limit, self._bounds.page_jobs)
         below = check_find(request)
         below = BEGINNING if below is None else min(below, BEGINNING)
@@ -101,12 +101,9 @@ class SqlInspecting:
         }
         items = _counted(infos, tallies)
         told = Queues(items=tuple(items), now=now)
-        if request.groups:
-            told = yield from with_gates(items, request, now)
-        if request.place_of is None:
-            return told
-        place = yield from place_of(request.place_of)
-        return msgspec.structs.replace(told, place=place)
+        if request.groups or request.place_of is not None:
+            return (yield from _explained(told, request))
+        return told
 
     def flows(self, request: ListFlows) -> Plan[Flows]:
         """A keyset page of flows, newest first."""
@@ -137,6 +134,21 @@ class SqlInspecting:
                 for seq, at, kind, target, author, detail in rows
             ]
         )
+
+
+def _explained(told: Queues, request: ListQueues) -> Steps[Queues]:
+    """The same with what was asked for beyond the queues themselves."""
+    from oxmill.drivers.sql.explaining import (  # noqa: PLC0415 - idle workers do without
+        place_of,
+        with_gates,
+    )
+
+    if request.groups:
+        told = yield from with_gates(told.items, request, told.now)
+    if request.place_of is None:
+        return told
+    place = yield from place_of(request.place_of)
+    return msgspec.structs.replace(told, place=place)
 
 
 def _with_history(row: tuple[Any, ...], past: list[Attempt]) -> Job:

@@ -9,8 +9,6 @@ from pathlib import Path
 from oxmill.drivers.sql.housekeeping import SqlHousekeeping
 from oxmill.drivers.sql.inspecting import SqlInspecting
 from oxmill.drivers.sql.scheduling import SqlScheduling
-from oxmill.drivers.sql.steering import SqlSteering
-from oxmill.drivers.sqlite.borrowing import SqliteBorrowing
 from oxmill.drivers.sqlite.claiming import SqliteClaiming
 from oxmill.drivers.sqlite.connection import Mode, Place
 from oxmill.drivers.sqlite.doorbell import SqliteDoorbell
@@ -23,8 +21,11 @@ from oxmill.errors import StoreRefused
 from oxmill.model.bounds import DEFAULT_BOUNDS, Bounds
 from oxmill.model.value import Micros
 from oxmill.store.bells import SilentDoorbell
+from oxmill.store.borrowing import Borrowing
 from oxmill.store.capabilities import Capability
 from oxmill.store.driver import Driver
+from oxmill.store.late import late
+from oxmill.store.roles.steering import Steering
 
 
 def wall_clock() -> Micros:
@@ -63,13 +64,13 @@ def open_sqlite(
         claiming=SqliteClaiming(bounds),
         settling=SqliteSettling(bounds, able),
         scheduling=SqlScheduling(bounds, able),
-        steering=SqlSteering(bounds, able),
+        steering=late(lambda: _steering(bounds, able)),
         inspecting=SqlInspecting(bounds, able),
         housekeeping=SqlHousekeeping(bounds, able, give_back_pages),
         transport=transport,
         doorbell=SqliteDoorbell(place) if doorbell else SilentDoorbell(),
         bounds=bounds,
-        borrowing=SqliteBorrowing(place, clock, transport.ensure_open),
+        borrowing=late(lambda: _borrowing(place, clock, transport)),
     )
 
 
@@ -82,3 +83,15 @@ def _absolute(path: str | Path) -> Path:
         )
     # Through links: the log and the lock have to lie beside the file itself, whatever name it goes by.
     return Path(text).resolve()
+
+
+def _steering(bounds: Bounds, able: Capability) -> Steering:
+    from oxmill.drivers.sql.steering import SqlSteering  # noqa: PLC0415 - idle workers do without
+
+    return SqlSteering(bounds, able)
+
+
+def _borrowing(place: Place, clock: Callable[[], Micros], transport: SqliteTransport) -> Borrowing:
+    from oxmill.drivers.sqlite.borrowing import SqliteBorrowing  # noqa: PLC0415 - idle workers do without
+
+    return SqliteBorrowing(place, clock, transport.ensure_open)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from oxmill.errors import BadConfig
 from oxmill.observe.bus import Bus
-from oxmill.worker.lanes.in_process import ProcessLane
 from oxmill.worker.lanes.in_thread import ThreadLane
 from oxmill.worker.lanes.lane import Body, Lane
 from oxmill.worker.lanes.on_loop import LoopLane
-from oxmill.worker.messages import Hello
+
+if TYPE_CHECKING:
+    from oxmill.worker.messages import Hello
 
 
 class LaneChoice(Protocol):
@@ -38,7 +39,7 @@ class Lanes:
     ) -> None:
         self._loop = LoopLane()
         self._thread = ThreadLane(slots, bus or Bus())
-        self._process = None if hello is None else ProcessLane(slots, hello, recycle)
+        self._process = None if hello is None else _in_children(slots, hello, recycle)
 
     def of(self, task: Body) -> Lane:
         """The lane that this task runs in."""
@@ -64,3 +65,9 @@ class Lanes:
         self._thread.close()
         if self._process is not None:
             self._process.close()
+
+
+def _in_children(slots: int, hello: Hello, recycle: int) -> Lane:
+    from oxmill.worker.lanes.in_process import ProcessLane  # noqa: PLC0415 - few workers have children
+
+    return ProcessLane(slots, hello, recycle)

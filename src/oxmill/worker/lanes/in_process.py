@@ -7,18 +7,10 @@ from typing import Any
 
 from oxmill.model.settlement import Outcome, Settlement
 from oxmill.worker.lanes.child_process import Child
-from oxmill.worker.lanes.lane import Arguments, Body
+from oxmill.worker.lanes.lane import Arguments, Body, EndedElsewhere
 from oxmill.worker.lanes.threads import Threads
 from oxmill.worker.messages import Hello, Start
 from oxmill.worker.runs import Run
-
-
-class EndedElsewhere(Exception):
-    """The run ended in an exception in another process, where it was judged: no more to decide."""
-
-    def __init__(self, settlement: Settlement) -> None:
-        super().__init__(settlement.error.message if settlement.error else settlement.outcome)
-        self.settlement = settlement
 
 
 class ProcessLane:

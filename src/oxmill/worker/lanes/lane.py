@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from oxmill.model.settlement import Settlement
 from oxmill.queue.continuation import Arguments, Body
 from oxmill.queue.task import BaseTask
 from oxmill.worker.runs import Run
 
 AnyTask = BaseTask[..., Any]
 
-__all__ = ["AnyTask", "Arguments", "Body", "Lane"]
+__all__ = ["AnyTask", "Arguments", "Body", "EndedElsewhere", "Lane"]
+
+
+class EndedElsewhere(Exception):
+    """The run ended in an exception in another process, where it was judged: no more to decide."""
+
+    def __init__(self, settlement: Settlement) -> None:
+        super().__init__(settlement.error.message if settlement.error else settlement.outcome)
+        self.settlement = settlement
 
 
 class Lane(Protocol):
