@@ -1,4 +1,4 @@
-"""Settling in SQLite: flows are left by one statement."""
+"""Settling in SQLite: next steps are made by one statement, and flows are left by one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from oxmill.drivers.sql.ledger import KEEP_FAILED, KEEP_SUCCEEDED
 from oxmill.drivers.sql.rows import json_text
 from oxmill.drivers.sql.settling import SqlSettling
 from oxmill.drivers.sql.steps import Statement
+from oxmill.drivers.sqlite.handing_over import AlikeHandedOver
 from oxmill.model.value import Micros
 from oxmill.store.plan import Steps, ask
 
@@ -27,3 +28,4 @@ class SqliteSettling(SqlSettling):
     """Records how leases ended."""
 
     leave = staticmethod(_leave)
+    steps_way = AlikeHandedOver
