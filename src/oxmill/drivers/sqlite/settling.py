@@ -1,4 +1,4 @@
-"""Settling in SQLite: next steps are made by one statement, and flows are left by one."""
+"""Settling in SQLite: what is alike is written by one statement, next steps as well as ends of flows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,25 @@ from oxmill.store.plan import Steps, ask
 
 
 def _leave(flows: Sequence[str], now: Micros) -> Steps[list[str]]:
-    asked = {
-        "ids": json_text(flows),
-        "now": now,
-        "keep_succeeded": KEEP_SUCCEEDED,
-        "keep_failed": KEEP_FAILED,
-    }
-    rows = yield from ask(Statement("leave_flows", asked))
-    return sorted([flow for flow, ended in rows if ended])
+    """There is one writer, so what is found stays true: those that end alike are written together."""
+    rows = yield from ask(Statement("leaving_flows", {"ids": json_text(flows)}))
+    ended: list[str] = []
+    ending: dict[tuple[Micros, int], list[int]] = {}
+    going_on: list[int] = []
+    for flow, seq, keep, ends, failed in rows:
+        if not ends:
+            going_on.append(seq)
+            continue
+        if keep is None:
+            keep = KEEP_FAILED if failed else KEEP_SUCCEEDED
+        ending.setdefault((keep, failed), []).append(seq)
+        ended.append(flow)
+    for (keep, failed), seqs in ending.items():
+        how = {"now": now, "prune_at": now + keep, "failed": failed}
+        yield from ask(Statement("end_left_flows", {"seqs": json_text(seqs), **how}))
+    if going_on:
+        yield from ask(Statement("leave_flows", {"seqs": json_text(going_on)}))
+    return sorted(ended)
 
 
 class SqliteSettling(SqlSettling):
