@@ -23,9 +23,8 @@ def _leave(flows: Sequence[str], now: Micros) -> Steps[list[str]]:
         if not ends:
             going_on.append(seq)
             continue
-        if keep is None:
-            keep = KEEP_FAILED if failed else KEEP_SUCCEEDED
-        ending.setdefault((keep, failed), []).append(seq)
+        usual = KEEP_FAILED if failed else KEEP_SUCCEEDED
+        ending.setdefault((usual if keep is None else keep, failed), []).append(seq)
         ended.append(flow)
     for (keep, failed), seqs in ending.items():
         how = {"now": now, "prune_at": now + keep, "failed": failed}
