@@ -45,7 +45,6 @@ Leg = tuple[Stop, int, bytes]
 """The next stop, the number of the hand-over, and the way as the job there carries it."""
 
 _READ: Final = msgspec.json.Decoder(Itinerary).decode
-_TEXT: Final = frozenset({str})
 _LIKES: Final = 128
 """Ways and priorities that a step remembers."""
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -160,8 +159,12 @@ def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
     if value is None:
         return {}
     try:
-        if type(value) is dict and _TEXT.issuperset(map(type, value)):
-            return {name: ENCODE(part) for name, part in value.items()}
+        if type(value) is dict:
+            for name in value:
+                if type(name) is not str:
+                    break
+            else:
+                return {name: ENCODE(part) for name, part in value.items()}
         return {name: bytes(raw) for name, raw in _FIELDS(ENCODE(value)).items()}
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadArguments(

@@ -222,9 +222,10 @@ def won(job_id: str, queue: str, group: str | None, limits: int | None) -> Settl
 def _all_held(items: Sequence[Settlement], leases: Mapping[str, Sequence[Any]]) -> bool:
     """Whether these are leases of jobs of flows, under the tokens of the settlements."""
     for item in items:
-        lease, token = leases.get(item.id), item.token
-        if lease is None or lease[5] != IN_FLOW or lease[3] != token.attempt:
+        lease = leases.get(item.id)
+        if lease is None or lease[5] != IN_FLOW:
             return False
-        if lease[4] != stored_nonce(token.nonce):
+        attempt, nonce = item.token
+        if lease[3] != attempt or lease[4] != stored_nonce(nonce):
             return False
     return True

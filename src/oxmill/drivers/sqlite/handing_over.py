@@ -39,25 +39,36 @@ class AlikeHandedOver(HandedOver):
 
     def make(self, flow: str, job: NewJob, seq: int) -> None:
         """A next step begins."""
-        job_id = job.id
-        if _is_usual(job) and job_id.startswith(flow):
-            terms = (
-                job_id[len(flow) :],
-                job.queue,
-                job.task,
-                job.priority,
-                job.max_attempts,
-                job.crash_limit,
-                job.reads,
-                job.payload,
-            )
-            made = self.alike.get(terms)
-            if made is None:
-                self.alike[terms] = [(seq, flow, job)]
-            else:
-                made.append((seq, flow, job))
-        else:
+        # Every usual step comes through here, so whether it is one is written out.
+        if (
+            job.delay
+            or job.headers
+            or job.fields
+            or job.tags
+            or job.run_at is not None
+            or job.expires_in is not None
+            or job.group is not None
+            or job.timeout is not None
+            or job.content_type != JSON
+            or not job.id.startswith(flow)
+        ):
             self._make_alone(flow, job, seq)
+            return
+        terms = (
+            job.id[len(flow) :],
+            job.queue,
+            job.task,
+            job.priority,
+            job.max_attempts,
+            job.crash_limit,
+            job.reads,
+            job.payload,
+        )
+        made = self.alike.get(terms)
+        if made is None:
+            self.alike[terms] = [(seq, flow, job)]
+        else:
+            made.append((seq, flow, job))
 
     def write_new(self) -> Steps[None]:
         """Write down the next steps and that they are part of their flows."""
@@ -94,18 +105,3 @@ class AlikeHandedOver(HandedOver):
             "more": "}" if text is None else f',"reads":{text}}}',
             "payload": payload,
         }
-
-
-def _is_usual(job: NewJob) -> bool:
-    """Whether it waits at once and has nothing unusual about it but that it is of a flow."""
-    return not (
-        job.delay
-        or job.headers
-        or job.fields
-        or job.tags
-        or job.run_at is not None
-        or job.expires_in is not None
-        or job.group is not None
-        or job.timeout is not None
-        or job.content_type != JSON
-    )
