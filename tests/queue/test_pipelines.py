@@ -197,6 +197,44 @@ def test_headers_and_priority_go_along_and_a_hand_over_may_shift_it(app, steps, 
     assert [job.headers for job in t.jobs()] == [{"correlation-id": "c1"}] * 3
 
 
+def test_flows_of_one_pipeline_do_not_share_what_is_their_own(app, steps, t):
+    """The jobs of a step are made from one mold, by the way and the priority."""
+    access = app.pipeline("access", steps.prepare, steps.check)
+    detour = app.pipeline("detour", steps.prepare, steps.check, steps.grant)
+    for start in (access.start, detour.start):
+        for priority, headers in ((0, {}), (3, {}), (0, {"h": "x"}), (0, {})):
+            start({"user_id": 1}, priority=priority, headers=headers).outcome()
+
+    checks = [job for job in t.jobs() if job.task == "check"]
+    assert [job.priority for job in checks] == [0, 3, 0, 0] * 2
+    assert [job.headers for job in checks] == [{}, {}, {"h": "x"}, {}] * 2
+    assert [job.id for job in checks] == [f"{job.flow}.1" for job in checks]
+    assert len({job.flow for job in checks}) == 8
+    assert len({job.payload for job in checks}) == 2
+
+
+def test_a_continuation_declared_late_tells_what_its_step_reads(app, t):
+    @app.step(name="first")
+    def first(n: int) -> None: ...
+
+    @app.step(name="fan")
+    def fan(n: int) -> dict:
+        if n == 0:
+            return {"kept": n}
+        raise Spawn([], then=joined)
+
+    way = app.pipeline("late", first, fan)
+    way.start({"n": 0, "more": 7}).outcome()
+
+    @fan.continuation
+    def joined(results: list[int], more: int) -> dict:
+        return {"kept": more}
+
+    flow = way.start({"n": 1, "more": 7})
+    assert flow.outcome().status is FlowStatus.SUCCEEDED
+    assert flow.state()["kept"] == 7
+
+
 def test_flows_are_looked_up_by_fields_of_the_state(app, steps, t):
     access = app.pipeline("access", steps.prepare, lookup=["user_id", "guild"])
     flow = access.start({"user_id": 62, "guild": "x"}, fields={"tier": "gold"})

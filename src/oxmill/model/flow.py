@@ -57,7 +57,7 @@ class NewFlow(Value, frozen=True):
     """How long to keep it and its jobs once it has ended; `None` is a day, or 30 if it failed."""
 
 
-class FlowStep(Value, frozen=True):
+class FlowStep(Value, frozen=True, gc=False):
     """What a completion does to its flow, in the same atomic step."""
 
     merge: Mapping[str, bytes] = {}

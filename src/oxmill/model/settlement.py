@@ -43,7 +43,7 @@ def poison(crashes: int) -> Failure:
     )
 
 
-class Settlement(Value, frozen=True):
+class Settlement(Value, frozen=True, gc=False):
     """One lease's end, fenced by its token."""
 
     id: str

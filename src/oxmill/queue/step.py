@@ -18,6 +18,7 @@ from oxmill.queue.codec import ENCODE
 from oxmill.queue.context import PARENT
 from oxmill.queue.continuation import Arguments, Body, read_resume
 from oxmill.queue.inputs import Inputs
+from oxmill.queue.options import TaskOptions
 from oxmill.queue.task import BaseTask
 
 
@@ -44,7 +45,8 @@ Leg = tuple[Stop, int, bytes]
 """The next stop, the number of the hand-over, and the way as the job there carries it."""
 
 _READ: Final = msgspec.json.Decoder(Itinerary).decode
-_TEXT: Final = frozenset({str})
+_LIKES: Final = 128
+"""Ways and priorities that a step remembers."""
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -71,6 +73,8 @@ class Step(BaseTask[[], Any]):
 
     find: Callable[[str], BaseTask[..., Any]]
     """The task of a name, declared in the same app."""
+    _likes: dict[tuple[bytes, int], NewJob]
+    """What its jobs have in common, by the way that they carry and their priority."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -79,6 +83,10 @@ class Step(BaseTask[[], Any]):
             return self._codec.names
         more = (name for each in self.continuations.values() for name in each.reads)
         return tuple(dict.fromkeys((*self._codec.names, *more)))
+
+    def _take(self, options: TaskOptions) -> None:
+        super()._take(options)
+        self._likes = {}
 
     def new_job(self, args: tuple[Any, ...], kwargs: dict[str, Any], job_id: str) -> NewJob:  # noqa: ARG002
         """Refused: a step has no life of its own."""
@@ -90,6 +98,19 @@ class Step(BaseTask[[], Any]):
     def flow_job(self, args: Any, kwargs: Any, job_id: str) -> Any:
         """Refused as well."""
         return self.new_job(args, kwargs, job_id)
+
+    def next_job(self, job_id: str, flow: str, payload: bytes, priority: int) -> NewJob:
+        """The same for flows of which nothing else is carried along: what such jobs have in common is made
+        once."""
+        if self.continuations:  # which may still be declared, and tell what it reads
+            return self.step_job(job_id, flow, payload, priority=priority)
+        like = self._likes.get((payload, priority))
+        if like is None:
+            if len(self._likes) >= _LIKES:
+                self._likes.clear()
+            like = self.step_job("", "", payload, priority=priority)
+            self._likes[payload, priority] = like
+        return replace(like, id=job_id, flow=flow)
 
     def step_job(self, job_id: str, flow: str, payload: bytes, **changes: Any) -> NewJob:
         """The job of this step in a flow, with the way that it carries."""
@@ -123,16 +144,13 @@ class Step(BaseTask[[], Any]):
             raise BadArguments(
                 f"{stop.step} is a task, not a step: it cannot be part of a pipeline"
             )
-        headers, flow = job.headers, job.flow or ""
-        if headers:
-            carried = {name: text for name, text in headers.items() if name != PARENT}
-            headers = {**carried, **step.options.headers}
-        else:
-            headers = step.options.headers
-        priority = job.priority
+        headers, flow, priority = job.headers, job.flow or "", job.priority
         if stop.shift:
             priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, priority + stop.shift))
-        new = step.step_job(f"{flow}.{number}", flow, payload, priority=priority, headers=headers)
+        new = step.next_job(f"{flow}.{number}", flow, payload, priority)
+        if headers:
+            carried = {name: text for name, text in headers.items() if name != PARENT}
+            new = replace(new, headers={**carried, **step.options.headers})
         return self.client.admit(new)
 
 
@@ -141,8 +159,12 @@ def fields_of(value: Any, what: str) -> Mapping[str, bytes]:
     if value is None:
         return {}
     try:
-        if type(value) is dict and _TEXT.issuperset(map(type, value)):
-            return {name: ENCODE(part) for name, part in value.items()}
+        if type(value) is dict:
+            for name in value:
+                if type(name) is not str:
+                    break
+            else:
+                return {name: ENCODE(part) for name, part in value.items()}
         return {name: bytes(raw) for name, raw in _FIELDS(ENCODE(value)).items()}
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise BadArguments(

@@ -138,6 +138,8 @@ def _check_join(join: Join, edges: int | None, whose: str) -> None:
 def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -> None:
     """Refuse what a completion asks of its flow, if it cannot be done as asked."""
     asked = False
+    known: NewJob | None = None
+    """The next job looked at last, which is sound: most others are like it."""
     for item in items:
         if item.flow is None:
             continue
@@ -162,7 +164,10 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
             if step.merge:
                 _check_state(step.merge.items(), "job", item.id, bounds)
             if step.then:
-                _check_next(item.id, step.then[0], bounds, able)
+                new = step.then[0]
+                if known is None or not _is_like(new, known, item.id, bounds.id_bytes):
+                    _check_next(item.id, new, bounds, able)
+                    known = new
         except (AttributeError, TypeError):
             for new in (*step.then, *step.spawn):
                 check_kinds(new, f"job {new.id}")  # says what is of a wrong type
@@ -186,6 +191,39 @@ def _check_next(job_id: str, new: NewJob, bounds: Bounds, able: Capability) -> N
     ):
         _check_members((new,), None, bounds)
         _check_children(job_id, (new,), ())
+
+
+def _is_like(new: NewJob, known: NewJob, job_id: str, id_bytes: int) -> bool:
+    """Whether a job is as sound as another. They are made from one mold, so whatever is looked at is the
+    very same but for the id."""
+    name = new.id
+    return (
+        new.payload is known.payload
+        and new.queue is known.queue
+        and new.task is known.task
+        and new.content_type is known.content_type
+        and new.priority is known.priority
+        and new.max_attempts is known.max_attempts
+        and new.crash_limit is known.crash_limit
+        and new.delay is known.delay
+        and new.run_at is known.run_at
+        and new.expires_in is known.expires_in
+        and new.keep is known.keep
+        and new.timeout is known.timeout
+        and new.group is known.group
+        and new.fields is known.fields
+        and new.tags is known.tags
+        and new.headers is known.headers
+        and new.unique is known.unique
+        and new.parent is known.parent
+        and new.after is known.after
+        and new.join is known.join
+        and new.reads is known.reads
+        and name.isascii()
+        and name.isprintable()
+        and 0 < len(name) <= id_bytes
+        and name != job_id
+    )
 
 
 @lru_cache(maxsize=256)

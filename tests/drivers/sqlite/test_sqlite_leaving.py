@@ -1,4 +1,5 @@
-"""Flows that are left by one statement end as the ledger has them end, to the last row."""
+"""What SQLite writes together, the next steps of flows and their ends, is as the way of every database has
+it, to the last row."""
 
 from dataclasses import replace
 from random import Random
@@ -15,14 +16,17 @@ from oxmill.model.settlement import Outcome, Settle, Settlement
 FLOWS = 30
 ROWS = (
     "SELECT * FROM flows ORDER BY seq",
-    "SELECT id, state, reason, ended_at, prune_at FROM jobs ORDER BY seq",
+    "SELECT * FROM jobs ORDER BY seq",
+    "SELECT * FROM nodes ORDER BY job",
+    "SELECT * FROM lanes ORDER BY group_name, queue, priority",
+    "SELECT * FROM fields ORDER BY name, value, job",
     "SELECT flow, name, value FROM flow_state ORDER BY flow, name",
     "SELECT * FROM counters ORDER BY queue, name",
 )
 
 
 class Twins:
-    """Two stores that are asked the same; one leaves flows by its own statement."""
+    """Two stores that are asked the same; one writes together what is alike."""
 
     def __init__(self, folder):
         self.now = 1_000_000_000_000
@@ -86,3 +90,52 @@ def test_flows_end_alike(twins, seed):
     ended = twins.rows(twins.short, "SELECT failed, count(*) FROM flows WHERE live = 0 GROUP BY 1")
     assert {failed for failed, _ in ended} == {0, 1}
     assert sum(n for _, n in ended) == FLOWS
+
+
+ODD_TERMS = (
+    {"priority": 3},
+    {"delay": 5},
+    {"run_at": 1},
+    {"expires_in": 10_000_000},
+    {"max_attempts": 2, "crash_limit": 9},
+    {"timeout": 7},
+    {"keep": 0},
+    {"group": "g"},
+    {"fields": {"user": 7}},
+    {"tags": ("t",)},
+    {"headers": {"h": "x"}},
+    {"content_type": "text/plain"},
+    {"queue": "others"},
+    {"task": "u"},
+    {"payload": b"\x00\xff"},
+    {"reads": ()},
+    {"reads": ("x", 'q"\\')},
+)
+
+
+def next_of(lease, number, chance):
+    """Most next steps are like those of other flows; some are not, by their id or their terms."""
+    terms = chance.choice(ODD_TERMS) if chance.random() < 0.3 else {}
+    job_id = f"{lease.flow}.{number}"
+    if chance.random() < 0.1:
+        job_id = f"odd {job_id}"
+    return job(job_id, **{"flow": lease.flow, "reads": ("x",), **terms})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_next_steps_are_made_alike(twins, seed):
+    chance = Random(seed)
+    for number in range(FLOWS):
+        name = chance.choice(["f{}", 'say "{}"', "back\\{}", "a/b.{}", "7{}"]).format(number)
+        first = job(f"{name}.0", flow=name, reads=("x",))
+        twins.ask(Enqueue(jobs=(first,), flow=NewFlow(id=name, name="f", state={"x": b"0"})))
+
+    for number in range(1, 5):
+        leases = twins.ask(claim(FLOWS)).jobs
+        assert leases
+        items = []
+        for lease in leases:
+            step = FlowStep(merge={"x": b"1"}, then=(next_of(lease, number, chance),))
+            end = {"id": lease.id, "token": lease.token, "outcome": Outcome.COMPLETE}
+            items.append(Settlement(**end, flow=step))
+        twins.ask(Settle(items=tuple(items)))

@@ -127,7 +127,7 @@ STATEMENTS = {
     "lanes_and_heads": ("lanes_open", "jobs_lane", "jobs_claim", "jobs_running"),
     "change_flow": ("sqlite_autoindex_flows_1",),
     "end_flow": ("sqlite_autoindex_flows_1",),
-    "leave_flows": ("sqlite_autoindex_flows_1", "nodes_flow", "edges_below"),
+    "leaving_flows": ("sqlite_autoindex_flows_1", "nodes_flow", "edges_below"),
     "turn_lanes": (),
     "park_lanes": (),
     "gates_ahead": ("lanes_open", "lanes_parked", "asides_open", "jobs_aside"),

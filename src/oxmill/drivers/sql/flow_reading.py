@@ -24,6 +24,7 @@ from oxmill.model.fields import Fields
 from oxmill.model.flow import FlowInfo, Flows, FlowStatus, ListFlows
 from oxmill.model.job import Job, LeasedJob
 from oxmill.model.state import State
+from oxmill.model.token import Token
 from oxmill.store.flow_admission import check_list_flows
 from oxmill.store.plan import Steps, ask
 
@@ -37,9 +38,11 @@ def leased_in_flows(
     they read and what was joined. `fields` is what they read as far as their rows tell that, if it
     is known: flow, name, value."""
     leases = [(row, extras_in(row[EXTRAS_OF_LEASE])) for row in rows]
+    tokens = _tokens(rows, nonce)
     in_flows = [lease for lease in leases if lease[1].flow is not None]
     if not in_flows:
-        return tuple([leased(row, extras, nonce) for row, extras in leases])
+        at = ATTEMPT_OF_LEASE
+        return tuple([leased(row, extras, tokens[row[at]]) for row, extras in leases])
     # Of a job that has run before, more may be to be told than what it was stored with.
     going_on = [
         row[ID_OF_LEASE]
@@ -57,13 +60,27 @@ def leased_in_flows(
         names = extras.reads if node is None else node.reads_names
         read: dict[str, bytes] | None = None
         if names is not None and extras.flow is not None:
-            state = states[extras.flow]
-            read = {name: state[name] for name in names if name in state}
-        job = leased(row, extras, nonce, read)
+            read = _read(states[extras.flow], names)
+        job = leased(row, extras, tokens[row[ATTEMPT_OF_LEASE]], read)
         if node is not None and node.resume is not None:
             job = msgspec.structs.replace(job, resume=node.resume, joined=joined[node.job])
         told.append(job)
     return tuple(told)
+
+
+def _tokens(rows: Rows, nonce: int) -> dict[int, Token]:
+    """The tokens of these leases by how often each job was claimed before: most have the same."""
+    return {
+        attempt: Token(attempt + 1, nonce) for attempt in {row[ATTEMPT_OF_LEASE] for row in rows}
+    }
+
+
+def _read(state: Mapping[str, bytes], names: tuple[str, ...]) -> dict[str, bytes]:
+    """The fields of these names, as far as they are there."""
+    if len(names) == 1:  # as most steps do
+        (name,) = names
+        return {name: state[name]} if name in state else {}
+    return {name: state[name] for name in names if name in state}
 
 
 Found = Mapping[str, Node]

@@ -56,7 +56,7 @@ Leave = Callable[[Sequence[str], Micros], Steps[list[str]]]
 
 
 @dataclass(slots=True)
-class _HandedOver:
+class HandedOver:
     """Steps of the usual kind, as they are written."""
 
     now: Micros
@@ -64,7 +64,7 @@ class _HandedOver:
     ledger: Ledger
     queues: list[str] = field(default_factory=list)
     """Where jobs ended."""
-    made: list[tuple[str, str]] = field(default_factory=list)
+    made: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Where jobs began, and in which state."""
     plain: list[int] = field(default_factory=list)
     with_result: list[tuple[bytes, Micros, None, int]] = field(default_factory=list)
@@ -99,13 +99,14 @@ class _HandedOver:
         elif len(then) > 1:
             self.ledger.go_on(flow, len(then) - 1)
         for job in then:
-            self._make(flow, job, next(self.numbers))
+            self.make(flow, job, next(self.numbers))
 
-    def _make(self, flow: str, job: NewJob, seq: int) -> None:
+    def make(self, flow: str, job: NewJob, seq: int) -> None:
+        """A next step begins."""
         row = step_row(job, flow, seq, self.now)
         self.rows.append(row)
         self.nodes.append((seq, job.id, flow, reads_text(job.reads)))
-        self.made.append((job.queue, row[STATE_OF_ROW]))
+        self.made[job.queue, row[STATE_OF_ROW]] += 1
         if job.fields or job.tags:
             self.labelled.append(row)
         if job.group is not None and row[STATE_OF_ROW] == _WAITING:
@@ -114,14 +115,18 @@ class _HandedOver:
     @property
     def gained(self) -> set[str]:
         """Queues in which next steps wait."""
-        return {queue for queue, state in set(self.made) if state == _WAITING}
+        return {queue for queue, state in self.made if state == _WAITING}
 
-    def write(self) -> Steps[None]:
-        """Write them down."""
+    def write_new(self) -> Steps[None]:
+        """Write down the next steps and that they are part of their flows."""
         if self.rows:
             if (yield from ask(Many("insert_job", self.rows, sure=True))) < len(self.rows):
                 raise Overtaken
             yield from ask(Many("add_node", self.nodes))
+
+    def write(self) -> Steps[None]:
+        """Write them down."""
+        yield from self.write_new()
         if self.labelled and (found := labels_of(self.labelled)):
             yield from ask(Many("add_fields", found))
         if self.merged:
@@ -139,7 +144,7 @@ class _HandedOver:
         for queue, n in Counter(self.queues).items():
             tally.add(queue, State.RUNNING, -n)
             tally.add(queue, State.SUCCEEDED, n, n)
-        for (queue, state), n in Counter(self.made).items():
+        for (queue, state), n in self.made.items():
             tally.add(queue, State(state), n)
         yield from tally.write()
 
@@ -160,7 +165,11 @@ class _HandedOver:
 
 
 def hand_over(
-    items: Sequence[Settlement], now: Micros, flows: InFlows, leave: Leave
+    items: Sequence[Settlement],
+    now: Micros,
+    flows: InFlows,
+    leave: Leave,
+    way: type[HandedOver] = HandedOver,
 ) -> Steps[dict[str, Settled] | None]:
     """Settle these steps, if all of them are of the usual kind and under a valid token; otherwise
     nothing is written, and there is no answer."""
@@ -178,7 +187,7 @@ def hand_over(
     waited_for, *numbers = yield from ask(Wave([Statement("awaited", ids), *drawn]))
     awaited = {job_id for (job_id,) in waited_for}
     ledger = flows.web(now).ledger if awaited else Ledger()
-    done = _HandedOver(now, chain(*numbers), ledger)
+    done = way(now, chain(*numbers), ledger)
     answers: dict[str, Settled] = {}
     for item in items:
         lease = leases[item.id]
@@ -213,9 +222,10 @@ def won(job_id: str, queue: str, group: str | None, limits: int | None) -> Settl
 def _all_held(items: Sequence[Settlement], leases: Mapping[str, Sequence[Any]]) -> bool:
     """Whether these are leases of jobs of flows, under the tokens of the settlements."""
     for item in items:
-        lease, token = leases.get(item.id), item.token
-        if lease is None or lease[5] != IN_FLOW or lease[3] != token.attempt:
+        lease = leases.get(item.id)
+        if lease is None or lease[5] != IN_FLOW:
             return False
-        if lease[4] != stored_nonce(token.nonce):
+        attempt, nonce = item.token
+        if lease[3] != attempt or lease[4] != stored_nonce(nonce):
             return False
     return True

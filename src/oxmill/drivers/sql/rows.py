@@ -24,7 +24,7 @@ _STATES: Final = {state.value: state for state in State}
 _HALF, _WHOLE = 2**63, 2**64
 
 
-class Extras(msgspec.Struct, frozen=True, omit_defaults=True):
+class Extras(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a job seldom has and no statement decides by: one column, NULL when all is default."""
 
     content_type: str = JSON
@@ -248,12 +248,12 @@ ID_OF_LEASE, ATTEMPT_OF_LEASE, EXTRAS_OF_LEASE = 1, 5, 12
 def leased(
     row: Sequence[Any],
     extras: Extras,
-    nonce: int,
+    token: Token,
     flow_state: Mapping[str, bytes] | None = None,
 ) -> LeasedJob:
     """A row read just before it was granted, and what is unusual about it, as its holder gets it."""
     # fmt: off
-    (_, job_id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+    (_, job_id, queue, task, payload, _, priority, failures, crashes, max_attempts,
      enqueued_at, group, _, progress, unique_key) = row
     # fmt: on
     return LeasedJob(
@@ -262,7 +262,7 @@ def leased(
         task=task,
         payload=payload,
         content_type=extras.content_type,
-        token=Token(attempt + 1, nonce),
+        token=token,
         priority=priority,
         failures=failures,
         crashes=crashes,
@@ -270,7 +270,7 @@ def leased(
         enqueued_at=enqueued_at,
         timeout=extras.timeout,
         group=group,
-        headers=dict(extras.headers),
+        headers=dict(extras.headers) if extras.headers else {},
         flow=extras.flow,
         parent=extras.parent,
         progress=progress,

@@ -8,7 +8,7 @@ import msgspec
 
 from oxmill.drivers.sql.changes import Changes, changes_to
 from oxmill.drivers.sql.completing import complete
-from oxmill.drivers.sql.handing_over import hand_over, leave_by_ledger
+from oxmill.drivers.sql.handing_over import HandedOver, hand_over, leave_by_ledger
 from oxmill.drivers.sql.rows import Standing, failure_text, json_text, standings
 from oxmill.drivers.sql.stepping import InFlows, Step
 from oxmill.drivers.sql.steps import NOW, Statement, operation
@@ -29,6 +29,8 @@ class SqlSettling:
 
     leave = staticmethod(leave_by_ledger)
     """How the flows of last steps are left."""
+    steps_way: type[HandedOver] = HandedOver
+    """How usual steps are written."""
 
     def __init__(self, bounds: Bounds, able: Capability) -> None:
         self._bounds = bounds
@@ -69,7 +71,7 @@ class SqlSettling:
         if others:
             answers |= yield from self.judge_all(others, now, flows)
         if steps:
-            handed_over = yield from hand_over(steps, now, flows, self.leave)
+            handed_over = yield from hand_over(steps, now, flows, self.leave, self.steps_way)
             if handed_over is None:
                 handed_over = yield from self.judge_all(steps, now, flows)
             answers |= handed_over

@@ -9,7 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
 
 from oxmill.drivers.sql.arriving import arrivals, labels_of
 from oxmill.drivers.sql.rows import json_text
@@ -32,6 +34,8 @@ from oxmill.drivers.sqlite.binding import bindable, is_plain, plain_insert
 from oxmill.drivers.sqlite.mold import Cast
 from oxmill.drivers.sqlite.statements import (
     SEVERAL,
+    SOME,
+    gives_all,
     positional_text,
     several_text,
     statement_text,
@@ -49,6 +53,7 @@ _CREATED, _WAITING, _WAITING_TEXT = Verdict.CREATED, State.WAITING, State.WAITIN
 _COUNT = positional_text("add_counts")
 _LAST = statement_text("last_number")
 _UNDO = positional_text("undo_drawn")
+_rows_in: Final = msgspec.json.Decoder(list[tuple[Any, ...]]).decode
 
 
 class Session:
@@ -206,7 +211,8 @@ class Session:
         if step.counts:
             self.flush()
         # Always fetch everything: a statement left half-read would keep its locks.
-        return self._cursor.execute(statement_text(step.name), step.parameters).fetchall()
+        rows = self._cursor.execute(statement_text(step.name), step.parameters).fetchall()
+        return _rows_in(rows[0][0]) if gives_all(step.name) else rows
 
     def _many(self, step: Many) -> int:
         if takes_all(step.name):
@@ -219,11 +225,14 @@ class Session:
         if len(rows) == 1:
             return self._cursor.execute(positional_text(name, without), rows[0]).rowcount
         changed, done = 0, 0
-        text = several_text(name, without)
-        if text is not None:
-            for done in range(SEVERAL, len(rows) + 1, SEVERAL):
-                values = list(chain.from_iterable(rows[done - SEVERAL : done]))
+        for many in (SEVERAL, SOME):
+            text = several_text(name, without, many)
+            if text is None:
+                break
+            while done + many <= len(rows):
+                values = list(chain.from_iterable(rows[done : done + many]))
                 changed += self._cursor.execute(text, values).rowcount
+                done += many
         if done < len(rows):
             left = rows[done:] if done else rows
             changed += self._cursor.executemany(positional_text(name, without), left).rowcount

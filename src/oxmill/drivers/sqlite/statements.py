@@ -16,6 +16,8 @@ _VALUES = re.compile(r"(?<=VALUES )\([^()]+\)")
 SEVERAL: Final = 16
 """Rows that one run of an insert takes. That costs a quarter less than a run for each, and the
 interpreter's lock is given up and fetched again once instead of so many times."""
+SOME: Final = 4
+"""Rows that one takes of what is left then."""
 
 
 @cache
@@ -42,13 +44,13 @@ def _left(lists: re.Match[str], without: tuple[int, ...]) -> str:
 
 
 @cache
-def several_text(name: str, without: tuple[int, ...] = ()) -> str | None:
-    """The same for `SEVERAL` rows at once, if it is an insert of values."""
+def several_text(name: str, without: tuple[int, ...] = (), many: int = SEVERAL) -> str | None:
+    """The same for so many rows at once, if it is an insert of values."""
     text = positional_text(name, without)
     values = _VALUES.search(text)
     if values is None:
         return None
-    rows = ", ".join([values[0]] * SEVERAL)
+    rows = ", ".join([values[0]] * many)
     return f"{text[: values.start()]}{rows}{text[values.end() :]}"
 
 
@@ -56,3 +58,11 @@ def several_text(name: str, without: tuple[int, ...] = ()) -> str | None:
 def takes_all(name: str) -> bool:
     """Whether one run of the statement takes many rows of parameters, as one JSON array."""
     return ":rows" in statement_text(name)
+
+
+@cache
+def gives_all(name: str) -> bool:
+    """Whether all rows of the statement come as one JSON array. To fetch a row costs as much as to find it,
+    and the interpreter's lock is given up for each: so this is for statements that find many, without
+    blobs."""
+    return "SELECT json_group_array(\n    json_array(" in statement_text(name)
