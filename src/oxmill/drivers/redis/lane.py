@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Final
 
+from redis.exceptions import NoScriptError
+
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
 from oxmill.drivers.redis.layout import Layout
@@ -124,7 +126,9 @@ class Lane:
                     heir.turn.set()
 
     def _exchange(self, batch: Sequence[Asked]) -> None:
-        commands = [command for asked in batch for command in asked.commands]
+        commands = batch[0].commands
+        if len(batch) > 1:
+            commands = [command for asked in batch for command in asked.commands]
         sent = False
         try:
             connection = self._ready()
@@ -133,7 +137,7 @@ class Lane:
                 writes = any(asked.writes for asked in batch)
                 _talk(connection, self._meetings.introduce(strangers, monotonic(), writes=writes))
             sent = True
-            replies = _talk(connection, exchange(commands, self._loaded))
+            replies = self._replies(connection, commands)
         except StoreError as refusal:  # the store is not what it was: nothing was sent
             for asked in batch:
                 asked.error = type(refusal)(*refusal.args)
@@ -158,6 +162,17 @@ class Lane:
         for asked in batch:
             asked.replies = replies[at : at + len(asked.commands)]
             at += len(asked.commands)
+
+    def _replies(self, connection: Any, commands: Sequence[Packed]) -> list[Any]:
+        if len(commands) == 1:  # as most are that nobody else is waiting for
+            (only,) = commands
+            if only.script is not None and only.script.sha in self._loaded:
+                connection.send_packed_command([only.data], check_health=False)
+                replies = read_all(connection, 1)
+                if not isinstance(replies[0], NoScriptError):
+                    return replies
+                self._loaded.clear()  # which the server has forgotten; it did nothing
+        return _talk(connection, exchange(commands, self._loaded))
 
     def _ready(self) -> Any:
         """A connection that shows signs of life."""

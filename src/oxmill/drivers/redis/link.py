@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
+import msgspec
 import redis.asyncio.connection as aio
 from redis import connection as sio
 from redis.backoff import NoBackoff
@@ -37,8 +37,7 @@ def _how(target: Target, address: Address) -> tuple[str, dict[str, Any]]:
     return "SSLConnection" if target.tls else "Connection", options
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(msgspec.Struct, frozen=True, gc=False):
     """One command, ready for the wire."""
 
     data: bytes
@@ -57,29 +56,27 @@ class Packer:
 
     def __call__(self, step: Call | Command) -> Packed:
         """A step as it goes over the wire. What cannot be packed is refused here, alone."""
-        if isinstance(step, Command):
-            return Packed(_sure(pack_words, step.words))
-        script, shard = step.script, step.shard
-        start = self._starts.get((script.name, shard))
-        if start is None:
-            names = self._keys[shard]
-            words = ("EVALSHA", script.sha, len(names), *names)
-            data = pack_words(words)
-            start = len(words), data[data.index(b"\n") + 1 :]
-            self._starts[script.name, shard] = start
-        return Packed(_sure(join_packed, *start, step.args), script, shard)
+        try:
+            if isinstance(step, Command):
+                return Packed(pack_words(step.words))
+            script, shard = step.script, step.shard
+            start = self._starts.get((script.name, shard)) or self._start(script, shard)
+            return Packed(join_packed(*start, step.args), script, shard)
+        except ODD as odd:
+            raise not_storable(odd) from None
+
+    def _start(self, script: Script, shard: int) -> tuple[int, bytes]:
+        names = self._keys[shard]
+        words = ("EVALSHA", script.sha, len(names), *names)
+        data = pack_words(words)
+        start = len(words), data[data.index(b"\n") + 1 :]
+        self._starts[script.name, shard] = start
+        return start
 
     def whole(self, call: Call) -> bytes:
         """A call that the server need not know beforehand."""
         names = self._keys[call.shard]
         return pack_words(("EVAL", call.script.text, len(names), *names, *call.args))
-
-
-def _sure(pack: Callable[..., bytes], *args: Any) -> bytes:
-    try:
-        return pack(*args)
-    except ODD as odd:
-        raise not_storable(odd) from None
 
 
 def open_blocking(target: Target, address: Address) -> Any:

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any, Final
 
+from redis.exceptions import NoScriptError
+
 from oxmill.drivers.redis.address import Address, Target
 from oxmill.drivers.redis.faults import FAULTS, cut_off, unreachable
 from oxmill.drivers.redis.layout import Layout
@@ -62,9 +64,33 @@ class LoopLane:
                 except StopIteration as end:
                     return end.value  # type: ignore[no-any-return]
         except (*FAULTS, _Closed) as fault:
-            if question is not None and question.sent:
-                raise cut_off(self._target.shown, fault, writes=writes) from fault
-            raise unreachable(self._target.shown, fault) from fault
+            raise self._told(question, fault, writes=writes) from fault
+
+    async def ask_one(self, call: Call, *, writes: bool) -> Any:
+        """The reply to one call, by the shortest way if the connection is well and knows the script."""
+        wire, command = self._wire, self._pack(call)
+        if (
+            wire is not None
+            and wire.broken is None
+            and command.script is not None
+            and command.script.sha in self._loaded
+            and not self._silent(wire)
+            and not self._meetings.due((command,), self._loop.time())
+        ):
+            question = wire.ask([command.data])
+            try:
+                (reply,) = await question.answer
+            except (*FAULTS, _Closed) as fault:
+                raise self._told(question, fault, writes=writes) from fault
+            if not isinstance(reply, NoScriptError):
+                return reply
+            self._loaded.clear()  # which the server has forgotten; it did nothing
+        return (await self.ask((call,), writes=writes))[0]
+
+    def _told(self, question: Question | None, fault: Exception, *, writes: bool) -> Exception:
+        if question is not None and question.sent:
+            return cut_off(self._target.shown, fault, writes=writes)
+        return unreachable(self._target.shown, fault)
 
     def _silent(self, wire: Wire) -> bool:
         return self._loop.time() - wire.heard_at > _QUIET

@@ -48,6 +48,8 @@ class RedisTransport:
         self._places = places_for(target, keys)
         self._alone = target.kind == "single" and not replicas
         """Whether there is one server and nothing to wait for after its answer."""
+        self._direct = self._alone and layout.shards == 1
+        """Whether a call needs nothing but to be sent there."""
         self._guard = threading.Lock()
         self._lanes: dict[Address, Lane] = {}
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Address, LoopLane]] = (
@@ -61,7 +63,11 @@ class RedisTransport:
             step, answer = _advance(steps, reply)
             if step is None:
                 return answer  # type: ignore[no-any-return]
-            reply = _shape(step, self._perform(_flat(step), writes=plan.writes))
+            if self._direct and type(step) is Call:
+                lane = self._lane(self._target.seeds[0])
+                reply = self._accepted(lane.ask((step,), writes=plan.writes)[0])
+            else:
+                reply = _shape(step, self._perform(_flat(step), writes=plan.writes))
 
     async def arun(self, plan: Plan[T]) -> T:
         """The same without blocking the event loop."""
@@ -70,7 +76,11 @@ class RedisTransport:
             step, answer = _advance(steps, reply)
             if step is None:
                 return answer  # type: ignore[no-any-return]
-            reply = _shape(step, await self._aperform(_flat(step), writes=plan.writes))
+            if self._direct and type(step) is Call:
+                lane = self._loop_lane(self._target.seeds[0])
+                reply = self._accepted(await lane.ask_one(step, writes=plan.writes))
+            else:
+                reply = _shape(step, await self._aperform(_flat(step), writes=plan.writes))
 
     def close(self) -> None:
         """Let go of all connections. Closing twice is harmless."""
@@ -278,6 +288,11 @@ class RedisTransport:
                 self._places.forget(shard)
             moved.append(place)
         return moved
+
+    def _accepted(self, reply: Any) -> Any:
+        if isinstance(reply, Exception):
+            raise refused(self._target.shown, reply)
+        return reply
 
     def _checked(
         self, calls: Sequence[Call | Command], replies: list[Any], *, writes: bool
