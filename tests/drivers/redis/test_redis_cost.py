@@ -9,6 +9,7 @@ from oxmill.drivers.redis.driver import REDIS_BOUNDS, open_redis
 from oxmill.drivers.redis.lane import Lane
 from oxmill.model.claim import Claim, Renew, Renewal
 from oxmill.model.job import Enqueue, NewJob
+from oxmill.model.settings import PutSettings, QueueSettings
 from oxmill.model.settlement import Outcome, Settle, Settlement
 from oxmill.store.plan import together
 
@@ -180,3 +181,17 @@ def test_the_answer_to_a_turn_is_written_at_once(counted):
 
     assert len(claimed.jobs) == most
     assert written < 32_768
+
+
+def test_a_turn_within_limits_goes_the_short_way(counted):
+    """As claim_gated.lua bounds it: a worker that asked for more would be given its jobs by the long way."""
+    most, limits = REDIS_BOUNDS.turn_jobs, QueueSettings(concurrency=1_000)
+    counted.driver.run(
+        counted.driver.steering.put_settings(PutSettings(queue="q", settings=limits))
+    )
+    for first in range(1, 3 * most, 50):
+        counted.driver.run(counted.enqueue(50, first=first, group=f"g{first}"))
+
+    round_trips, scripts, commands = counted.cost(counted.claim(limit=most))
+    assert (round_trips, scripts) == (1, 1)
+    assert commands <= most / 2

@@ -32,11 +32,12 @@ from oxmill.store.doorbell import Doorbell
 from oxmill.store.driver import Driver
 
 REDIS_BOUNDS: Final = msgspec.structs.replace(
-    DEFAULT_BOUNDS, batch_jobs=250, heavy_jobs=50, cleanup_jobs=50, turn_jobs=125
+    DEFAULT_BOUNDS, batch_jobs=250, heavy_jobs=50, cleanup_jobs=50, turn_jobs=100
 )
 """Smaller batches than elsewhere, so that no script holds the server for more than a few milliseconds: while
 one runs, nobody else is served. And smaller turns: a server writes 64 KiB at once, and the rest of a longer
-answer only after what was asked meanwhile, so that the second of two turns would hold up the first."""
+answer only after what was asked meanwhile, so that the second of two turns would hold up the first; and the
+short way of a claim within limits gives no more than that (claim_gated.lua)."""
 
 _MAX_SHARDS: Final = 256
 
