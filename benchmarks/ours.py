@@ -17,7 +17,10 @@ from oxmill.model.state import State
 from oxmill.queue.limiting import Limits
 from oxmill.store.plan import together
 
-SLOTS = 500
+SLOTS = 200
+"""Of a worker that drains beside a raw loop: so that a claim asks for 100 jobs at most, as that does."""
+MANY_SLOTS = 500
+"""Of worker processes, which run beside peers: these take 500 or 1,000 jobs at once, too."""
 CALLERS = 100
 HELD = 100_000
 ROUND = 2_000
@@ -274,7 +277,7 @@ def turn(ours: Ours, ends: tuple[Settlement, ...], limit: int, who: str) -> tupl
 
 def work(place: Place, _: int) -> None:
     """A worker, until it is told to stop."""
-    Ours(place).app.worker(slots=SLOTS).run()
+    Ours(place).app.worker(slots=MANY_SLOTS).run()
 
 
 def latency(place: Place, jobs: int) -> Measured:
@@ -289,7 +292,7 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
     """Oxmill on one store, which may do more than the others."""
     return Contestant(
         name=name,
-        settings=f"{settings}; {SLOTS} slots",
+        settings=f"{settings}; {SLOTS} slots, {MANY_SLOTS} of worker processes (W4, W5, W7, beside peers)",
         does={
             "fill": lambda place, jobs: _fill(place, jobs, "noop"),
             "fill_kept": lambda place, jobs: _fill(place, jobs, "noop_kept"),
