@@ -38,6 +38,21 @@ async def test_running_jobs_finish_within_the_grace_time(world):
     assert (await world.job(other)).attempt == 0
 
 
+async def test_a_stop_does_not_wait_until_leases_may_be_renewed_again(world):
+    @world.task
+    async def noop() -> None: ...
+
+    worker = await world.start()
+    renewer, rounds = worker._parts.renewer, []
+    renewer._least, renewer._round = 60, lambda: rounds.append(1) or 60
+    renewer.renew_now()
+    await world.until(lambda: rounds)
+    worker.stop()
+
+    assert await world.code_of(worker) == ExitCode.OK
+    assert not renewer._thread.is_alive()
+
+
 @pytest.mark.parametrize("kind", ["coroutine", "thread"])
 async def test_what_is_left_after_the_grace_time_is_released_and_uses_up_nothing(world, kind):
     ending = []

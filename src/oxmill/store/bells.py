@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Self
 
-from oxmill.store.doorbell import CONTROL, SWEEP
+from oxmill.store.doorbell import CONTROL, SWEEP, is_end
 
 
 class LocalBell:
@@ -150,8 +150,12 @@ class LocalDoorbell:
             topics = tuple(self._bells)
         LocalDoorbell.ring(self, topics)
 
+    def ring_ends(self) -> None:
+        """Wake all who wait for the end of something."""
+        LocalDoorbell.ring(self, filter(is_end, self.topics()))
+
     def ring_most(self) -> None:
-        """The same where something was written: whoever did it tells sweepers and those whom he asks
+        """The same as `ring_all` where something was written: whoever did it tells sweepers and those whom he asks
         for something himself. To look after every write would be work for nothing, and writes too."""
         with self._lock:
             topics = [topic for topic in self._bells if topic not in (CONTROL, SWEEP)]
@@ -204,6 +208,9 @@ class SilentDoorbell(LocalDoorbell):
         """Do nothing."""
 
     def ring_all(self) -> None:
+        """Do nothing."""
+
+    def ring_ends(self) -> None:
         """Do nothing."""
 
     def ring_most(self) -> None:

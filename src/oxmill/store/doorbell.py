@@ -22,6 +22,21 @@ def ended(name: str) -> str:
     return f"ended:{name}"
 
 
+ENDS = ended("")
+"""Stands for ends of too many jobs to be named. Nobody has an empty id."""
+
+
+def is_end(topic: str) -> bool:
+    """Whether a topic is one of `ended`."""
+    return topic.startswith(ENDS)
+
+
+def in_short(topics: Iterable[str]) -> list[str]:
+    """The same ring in few words: all ends are one. Of the topics of a busy worker most are ends; to ring for
+    everybody instead would give work to workers that have nothing to do with them."""
+    return [ENDS, *(topic for topic in topics if not is_end(topic))]
+
+
 class Bell(Protocol):
     """One listener. It remembers a ring until the next wait, so nothing is missed in between.
 

@@ -50,7 +50,7 @@ class Renewer:
         self._least = min(0.2, self._third / 4)
         self._trouble = Trouble("renewer", bus)
         self._asked = threading.Event()
-        self._stopping = False
+        self._stopping = threading.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         executor.renew_soon = self._asked.set
@@ -69,7 +69,7 @@ class Renewer:
 
     async def stop(self) -> None:
         """End the thread; waits for the renewal under way, not for long."""
-        self._stopping = True
+        self._stopping.set()
         self._asked.set()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join, 2.0)
@@ -82,14 +82,14 @@ class Renewer:
 
     def _work(self) -> None:
         pause = self._third
-        while not self._stopping:
+        while not self._stopping.is_set():
             asked = self._asked.wait(min(pause, self._until_deadline()))
             self._asked.clear()
-            if self._stopping:
+            if self._stopping.is_set():
                 return
             pause = self._round()
-            if asked:
-                time.sleep(self._least)  # progress saved in a tight loop is renewed now and then
+            if asked:  # progress saved in a tight loop is renewed now and then
+                self._stopping.wait(self._least)
 
     def _until_deadline(self) -> float:
         """Seconds until the first local deadline that has not passed."""
@@ -169,7 +169,7 @@ class Renewer:
             try:
                 self.loop.call_soon_threadsafe(self._stop_runs, told)
             except RuntimeError:  # the loop is closed: nothing runs any more
-                self._stopping = True
+                self._stopping.set()
 
     def _stop_runs(self, told: list[tuple[Run, Why]]) -> None:
         for run, why in told:

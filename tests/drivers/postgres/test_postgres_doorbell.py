@@ -13,7 +13,7 @@ from oxmill.drivers.postgres import doorbell as module
 from oxmill.drivers.postgres.connection import Link
 from oxmill.drivers.postgres.doorbell import PostgresDoorbell, hashed
 from oxmill.drivers.postgres.driver import open_postgres
-from oxmill.store.doorbell import work
+from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
 
 SOON = 20
 
@@ -130,6 +130,38 @@ def test_what_is_about_to_be_said_is_not_said_twice(mouth, ringer):
     assert mouth.speaking.acquire(timeout=SOON)
 
     assert "".join(said for _, said in mouth.said).count(hashed(work("q"))) == 1
+
+
+def test_too_many_ends_to_be_named_wake_those_who_wait_for_one_and_no_others(ringer):
+    """What a busy worker settles must not make all workers renew, beat and sweep."""
+    elsewhere = PostgresDoorbell(ringer._address)
+    ends = [ended(f"job {number}") for number in range(2 * module._MOST)]
+    with (
+        elsewhere.listen([CONTROL, SWEEP]) as asked,
+        elsewhere.listen([work("idle")]) as idle,
+        elsewhere.listen([work("q")]) as working,
+        elsewhere.listen([ended("another")]) as waiting,
+        elsewhere.listen([work("last")]) as last,
+    ):
+        ringer.ring([work("q"), *ends])
+
+        assert waiting.wait(SOON)
+        assert working.wait(SOON)
+        ringer.ring([work("last")])
+        assert last.wait(SOON)
+        assert not asked.wait(0)
+        assert not idle.wait(0)
+    elsewhere.close()
+
+
+def test_too_many_topics_of_other_kinds_ring_for_everybody(ringer):
+    elsewhere = PostgresDoorbell(ringer._address)
+    with elsewhere.listen([CONTROL]) as asked, elsewhere.listen([work("q")]) as working:
+        ringer.ring([work(f"q{number}") for number in range(2 * module._MOST)])
+
+        assert asked.wait(SOON)
+        assert working.wait(SOON)
+    elsewhere.close()
 
 
 def test_a_listener_in_a_black_hole_finds_out_and_looks_again(postgres_server, monkeypatch):

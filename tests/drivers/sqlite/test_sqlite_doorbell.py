@@ -95,6 +95,28 @@ def test_a_nudge_too_long_for_its_topics_rings_for_all(store, path, monkeypatch)
     doorbell.close()
 
 
+def test_ends_too_many_for_a_nudge_wake_those_who_wait_for_one_and_no_others(
+    store, path, monkeypatch
+):
+    monkeypatch.setattr(module, "_SAFETY_NET", 60)
+    store.enqueue("first")
+    doorbell = SqliteDoorbell(Place(path))
+    with (
+        doorbell.listen([CONTROL]) as asked,
+        doorbell.listen([work("q")]) as working,
+        doorbell.listen([ended("another")]) as waiting,
+        doorbell.listen([work("last")]) as last,
+    ):
+        store.driver.doorbell.ring([work("q"), *(ended(f"{n:032}") for n in range(1_000))])
+
+        assert waiting.wait(5)
+        assert working.wait(5)
+        store.driver.doorbell.ring([work("last")])
+        assert last.wait(5)
+        assert not asked.wait(0)
+    doorbell.close()
+
+
 def test_a_lost_nudge_is_made_up_for(store, path, monkeypatch):
     store.enqueue("first")
     monkeypatch.setattr(Peers, "nudge", lambda *_: None)

@@ -14,7 +14,7 @@ import random
 import select
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 from zlib import crc32
 
@@ -25,6 +25,7 @@ from oxmill.drivers.postgres.connection import Link, open_link
 from oxmill.drivers.postgres.session import Query
 from oxmill.drivers.postgres.statements import statement
 from oxmill.store.bells import LocalBell, LocalDoorbell
+from oxmill.store.doorbell import ENDS, in_short
 
 _log: Final = logging.getLogger("oxmill.postgres")
 _CALM: Final = 0.002, 0.05
@@ -41,13 +42,19 @@ _AGAIN: Final = 0.2, 5.0
 _CONFIRMED: Final = 1.0
 """Seconds that a new listener waits for the server to listen too."""
 _MOST: Final = 800
-"""Topics in one notification, which holds less than 8000 bytes; more of them ring for everybody."""
+"""Topics in one notification, which holds less than 8000 bytes."""
 _ALL: Final = "*"
 
 
 def hashed(topic: str) -> str:
     """What stands for a topic in a notification. Two topics may share it, without harm."""
     return f"{crc32(topic.encode()):08x}"
+
+
+def message_for(topics: Collection[str]) -> str:
+    """A notification of these topics."""
+    told = topics if len(topics) <= _MOST else in_short(topics)
+    return "".join(map(hashed, told)) if len(told) <= _MOST else _ALL
 
 
 class PostgresDoorbell(LocalDoorbell):
@@ -215,8 +222,7 @@ class PostgresDoorbell(LocalDoorbell):
                 outgoing, self._outgoing = self._outgoing, {}
             now = time.monotonic()
             if outgoing:
-                few = len(outgoing) <= _MOST
-                self._notify(link, "".join(map(hashed, outgoing)) if few else _ALL)
+                self._notify(link, message_for(outgoing))
                 spoken = time.monotonic()
                 with self._state:
                     self._state.wait_for(lambda: self._closed, calm)
@@ -253,10 +259,12 @@ class PostgresDoorbell(LocalDoorbell):
         if message == _ALL:
             self.ring_all()
         elif not message.startswith("?"):
-            with self._lock:
-                known = {hashed(topic): topic for topic in self._bells}
-            topics = [message[at : at + 8] for at in range(0, len(message), 8)]
-            super().ring([known[topic] for topic in topics if topic in known])
+            known = {hashed(topic): topic for topic in (*self.topics(), ENDS)}
+            told = [message[at : at + 8] for at in range(0, len(message), 8)]
+            topics = [known[each] for each in told if each in known]
+            super().ring(topics)
+            if ENDS in topics:
+                self.ring_ends()
 
     def _notify(self, link: Link, message: str) -> None:
         text = statement(self._address.schema, "notify")

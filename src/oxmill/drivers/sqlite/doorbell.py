@@ -13,7 +13,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from oxmill.drivers.sqlite.connection import Place, connect
@@ -21,7 +21,7 @@ from oxmill.drivers.sqlite.forks import watch_forks
 from oxmill.drivers.sqlite.peers import Ear, Peers, meeting_place
 from oxmill.drivers.sqlite.roll import Roll
 from oxmill.store.bells import LocalBell, LocalDoorbell
-from oxmill.store.doorbell import CONTROL
+from oxmill.store.doorbell import CONTROL, ENDS
 
 _log = logging.getLogger("oxmill.sqlite")
 
@@ -144,6 +144,8 @@ class Listener:
                 self._home.ring_all()
             else:
                 self._home.ring_here(topics)
+                if ENDS in topics:
+                    self._home.ring_ends()
         elif self.watch.changed():
             self._nap = _SHORTEST
             self._home.ring_most()
@@ -203,7 +205,7 @@ class SqliteDoorbell(LocalDoorbell):
     def _empty_outbox(self, loop: asyncio.AbstractEventLoop) -> None:
         self._nudge(self._outbox.pop(loop, ()))
 
-    def _nudge(self, topics: Iterable[str]) -> None:
+    def _nudge(self, topics: Collection[str]) -> None:
         if self._peers is not None:
             listener = self._listener
             self._peers.nudge(topics, None if listener is None else listener.ear)

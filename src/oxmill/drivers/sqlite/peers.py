@@ -7,12 +7,13 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from oxmill.drivers.sqlite.roll import BYTES, UNKNOWN, Roll
+from oxmill.store.doorbell import in_short
 
 _LONGEST_PATH: Final = 100
 """Names of unix sockets are short on every system."""
@@ -100,6 +101,15 @@ class Ear:
             self._stem.parent.rmdir()  # works only for who leaves last
 
 
+def _nudge(topics: Collection[str]) -> bytes:
+    """What to send; nothing stands for topics that are too long even in short."""
+    for told in (topics, in_short(topics)):
+        text = "\n".join(told).encode(errors="replace")
+        if len(text) <= _LONGEST_NUDGE:
+            return text
+    return b""
+
+
 class Peers:
     """Everyone else's ears."""
 
@@ -117,14 +127,12 @@ class Peers:
             return bool(self._names)
         return bool(self._listed())
 
-    def nudge(self, topics: Iterable[str], own: Ear | None) -> None:
+    def nudge(self, topics: Collection[str], own: Ear | None) -> None:
         """Send the topics to whoever wants to hear of such. Never blocks and never raises."""
         names = self._listed()
         if not names:
             return
-        letters = {topic[0] for topic in topics}
-        text = "\n".join(topics).encode(errors="replace")
-        nudge = text if len(text) <= _LONGEST_NUDGE else b""
+        letters, nudge = {topic[0] for topic in topics}, _nudge(topics)
         skip = None if own is None else own.path.name
         for name in names:
             if name != skip and letters.intersection(name.rpartition(".")[2]):
