@@ -63,10 +63,13 @@ class Command(Step[Any]):
     """Whether a refusal is a reply like any other."""
 
 
-ENQUEUE: Final = Script("enqueue", ("enqueue_plain", *_LIFE, "intake"))
+ENQUEUE: Final = Script("enqueue", ("enqueue_one", "enqueue_plain", *_LIFE, "intake"))
 ENQUEUE_FLOW: Final = Script("enqueue_flow", (*_LIFE, *_MAKE))
 FIRE: Final = Script("fire", (*_LIFE, "intake"))
-CLAIM: Final = Script("claim", ("cut", "claim_short", "claim_plain", "claim_gated", *_GIVE))
+CLAIM: Final = Script(
+    "claim",
+    ("cut", "fresh", "claim_one", "claim_short", "claim_plain", "claim_gated", *_GIVE),
+)
 CLAIM_IDS: Final = Script("claim_ids", (*_TIME, "gates", "grant"))
 RENEW: Final = Script("renew", _LIFE)
 SETTLE: Final = Script(

@@ -10,7 +10,7 @@ if short.queue and not short.gated then
   local function claim()
     local queue, leased = short.queue, short.leased
     local line, leases = ROOT .. ':line:' .. queue, ROOT .. ':leases:' .. queue
-    local members, seqs = redis.call('ZRANGE', line, 0, limit - 1), {}
+    local members, seqs = short.members or redis.call('ZRANGE', line, 0, limit - 1), {}
     for i = 1, #members do
       local member = members[i]
       seqs[i] = #member == 6 and member or string.sub(member, -6)

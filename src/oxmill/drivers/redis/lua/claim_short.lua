@@ -2,18 +2,14 @@
 -- Guarantee: looks only; what they take is as claim.lua would give it.
 -- KEYS: those of keys.py.
 -- ARGV: as claim.lua.
--- Result: `short`: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
+-- Result: in `short`, as claim_one.lua has begun it: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
 -- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time, nothing
 -- if the job is another; `answer`, to which that adds what the holder is told: the record as it was, which
 -- is shorter; what the lease adds to it he knows.
-local short = {answer = {now, 0}}
 do
-  -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps
-  -- due, attempts, crashes and retention. What a lease adds is the same for all of them.
-  local MOST, WAITING, RUNNING = 8, 3, 4
-  local LACKING = {0, '', 0, 0, 0, 20, 3, -1, 0, '', 0, -1, '', 0, 1, 0, 0}
+  local WAITING = 3
   local FLAGS = {'pause:queue:', 'block:queue:', 'gated:queue:'}
-  local lease, additions, answer, told = tonumber(ARGV[3]), {}, short.answer, 2
+  local lease, answer, told = tonumber(ARGV[3]), short.answer, 2
 
   local function look()
     local found, flags = nil, {'scoped'}
@@ -39,18 +35,6 @@ do
     end
     if gated and found and found ~= gated then return nil end
     return gated or found or ARGV[8], gated
-  end
-
-  local function addition(size)
-    if not additions[size] then
-      local parts = {}
-      for place = size + 1, #LACKING do parts[#parts + 1] = cmsgpack.pack(LACKING[place]) end
-      for _, part in ipairs({ARGV[5], ARGV[4], now, lease, now + lease}) do
-        parts[#parts + 1] = cmsgpack.pack(part)
-      end
-      additions[size] = table.concat(parts)
-    end
-    return additions[size]
   end
 
   -- Gives the function for jobs of flows: the record of one that starts for the first time, and what its holder
@@ -141,19 +125,6 @@ do
 
   local of_flow, forms = nil, {}
 
-  -- What records of one size and kind share: where the standing starts and ends, and the frame and the parts of
-  -- the standing that a lease gives them.
-  local function form_of(blob, frame)
-    local id_size, size, about = struct.unpack('>BI3I3', frame)
-    local start = 7 + id_size
-    local kind, state = string.byte(blob, start + 1, start + 2)
-    local count = kind - 144
-    if count < 4 or count > MOST or state ~= WAITING then return nil end
-    local added = addition(count)
-    return {frame = struct.pack('>BI3I3', id_size, size + 2 + #added, about), start = start, stop = start + size,
-      kind = kind, added = added}
-  end
-
   function short.leased(blob)
     local sub, byte = string.sub, string.byte
     local frame = sub(blob, 1, 7)
@@ -165,15 +136,13 @@ do
       return of_flow(blob)
     end
     if not form or form.kind ~= kind or state ~= WAITING then
-      form = form_of(blob, frame)
+      form = cut.fresh_form(blob)
       if not form then return nil end
       forms[frame] = form
     end
-    local record = form.frame .. sub(blob, 8, start) .. '\220\0\22\4' .. sub(blob, start + 3, form.stop)
-      .. form.added .. sub(blob, form.stop + 1)
     told = told + 1
     answer[told] = blob
-    return record
+    return cut.fresh_lease(blob, form)
   end
 
   -- Of a record that `leased` gave.
@@ -182,5 +151,5 @@ do
     return cmsgpack.unpack(string.sub(record, 8 + id_size, 7 + id_size + size))[3]
   end
 
-  if #ARGV >= 8 then short.queue, short.gated = look() end
+  if #ARGV > 8 then short.queue, short.gated = look() end
 end
