@@ -29,7 +29,7 @@ def mode_of(text: str) -> Mode:
 def findings_of(
     facts: Mapping[str, str], mode: Mode, replicas: int, before: str = ""
 ) -> Iterator[Finding]:
-    """The facts are the fields of INFO, and of CONFIG under `config:`; `before` is the `run_id` that
+    """The facts are the fields of INFO, of CONFIG under `config:`, and `wait` if that is refused; `before` is the `run_id` that
     the last look found, if there was one."""
     yield from _version(facts)
     yield from _eviction(facts)
@@ -214,6 +214,15 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             wanted="master",
             risk="a replica takes no writes",
             remedy="connect to the primary, or through sentinels or a cluster URL",
+        )
+    if facts.get("wait") == "refused":
+        yield Finding(
+            level=Level.REFUSE,
+            name="wait",
+            found="not allowed to this user",
+            wanted="the right to use WAIT, for replicas= in the URL",
+            risk="nobody learns whether replicas have a write: every one ends in an error",
+            remedy="ACL SETUSER with +wait, or take replicas= out of the URL",
         )
     there = int(facts.get("connected_slaves", "0"))
     if there < wanted:
