@@ -13,9 +13,11 @@ from oxmill.drivers.redis.driver import open_redis
 from oxmill.drivers.redis.link import Packed, exchange
 from oxmill.drivers.redis.script import GET
 from oxmill.errors import OutcomeUnknown, StoreRefused
+from oxmill.maintenance.vetting import Vetting
 from oxmill.model.info import Level
 from oxmill.model.job import Enqueue
 from oxmill.model.query import Get
+from oxmill.observe.bus import Bus
 from oxmill.store.roles.installing import Check
 from oxmill.testing.face import Face
 from oxmill.testing.operations import plan_for
@@ -26,12 +28,16 @@ async def by(face, driver, request):
     return driver.run(plan) if face is Face.BLOCKING else await driver.arun(plan)
 
 
+def until(check):
+    deadline = time.monotonic() + 20
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def replicated(primary):
     with primary.client() as client:
-        deadline = time.monotonic() + 20
-        while client.info("replication").get("slave0", {}).get("state") != "online":
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: client.info("replication").get("slave0", {}).get("state") == "online")
 
 
 def without_wait(server):
@@ -175,3 +181,32 @@ async def test_a_write_that_follows_its_slot_is_waited_for(
             await write()
 
     assert world.sent == [("old", ["call", "WAIT"]), ("new", [*first, "call", "WAIT"])]
+
+
+async def test_a_replica_that_is_away_for_a_moment_does_not_end_workers(own, caplog):
+    safe = ("--appendonly", "yes", "--appendfsync", "always")
+    primary = own(*safe)
+    replica = own("--replicaof", "127.0.0.1", primary.port)
+    replicated(primary)
+    driver = open_redis(f"{primary.url}?replicas=1&timeout=2")
+    agent = Vetting(driver, Bus(), ())
+    await agent.run_once()
+    replica.kill()
+    with primary.client() as client:
+        until(lambda: not client.info("replication")["connected_slaves"])
+        client.config_set("min-replicas-to-write", 1)
+
+        await agent.run_once()
+        await agent.run_once()
+
+        told = [record.getMessage().split(" is ")[0] for record in caplog.records]
+        assert told == ["unsafe store: replicas", "unsafe store: min-replicas-to-write"]
+        with pytest.raises(StoreRefused, match="replicas"):  # but none starts
+            await Vetting(driver, Bus(), ()).run_once()
+        client.execute_command("REPLICAOF", "127.0.0.1", replica.port)
+        await agent.run_once()
+        client.execute_command("REPLICAOF", "NO", "ONE")
+        client.config_set("appendfsync", "no")
+        with pytest.raises(StoreRefused, match="appendfsync"):
+            await agent.run_once()
+    driver.close()

@@ -191,6 +191,7 @@ def _least_replicas(facts: Mapping[str, str]) -> Iterator[Finding]:
             wanted="as many replicas as that, or a smaller number",
             risk="the server refuses every write",
             remedy="connect more replicas, or CONFIG SET min-replicas-to-write",
+            passes=True,
         )
     elif there and text == "0":
         yield Finding(
@@ -214,6 +215,7 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             wanted="master",
             risk="a replica takes no writes",
             remedy="connect to the primary, or through sentinels or a cluster URL",
+            passes=True,
         )
     if facts.get("wait") == "refused":
         yield Finding(
@@ -233,6 +235,7 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             wanted=f"at least {wanted}",
             risk="every write waits in vain for replicas to confirm it",
             remedy="connect more replicas, or lower replicas= in the URL",
+            passes=True,
         )
     elif there and not wanted:
         yield Finding(
