@@ -17,9 +17,9 @@ do
 
   local function look()
     local found, flags = nil, {'scoped'}
-    local moments = redis.call('ZMSCORE', MOMENTS, unpack(ARGV, 8))
-    for i = 8, #ARGV do
-      local moment = moments[i - 7]
+    local moments = redis.call('ZMSCORE', MOMENTS, unpack(ARGV, 9))
+    for i = 9, #ARGV do
+      local moment = moments[i - 8]
       if moment and tonumber(moment) <= now then return nil end
       for _, flag in ipairs(FLAGS) do flags[#flags + 1] = flag .. ARGV[i] end
       if redis.call('ZCARD', ROOT .. ':line:' .. ARGV[i]) > 0 then
@@ -29,8 +29,8 @@ do
     end
     local set, gated = redis.call('HMGET', RULES, unpack(flags)), nil
     if set[1] then return nil end
-    for i = 8, #ARGV do
-      local at = 3 * (i - 8) + 2
+    for i = 9, #ARGV do
+      local at = 3 * (i - 9) + 2
       if set[at] or set[at + 1] then return nil end
       if set[at + 2] then
         if gated or (found and found ~= ARGV[i]) then return nil end
@@ -38,7 +38,7 @@ do
       end
     end
     if gated and found and found ~= gated then return nil end
-    return gated or found or ARGV[8], gated
+    return gated or found or ARGV[9], gated
   end
 
   local function addition(size)
@@ -182,5 +182,5 @@ do
     return cmsgpack.unpack(string.sub(record, 8 + id_size, 7 + id_size + size))[3]
   end
 
-  if #ARGV >= 8 then short.queue, short.gated = look() end
+  if #ARGV >= 9 then short.queue, short.gated = look() end
 end
