@@ -37,6 +37,7 @@ def findings_of(
         yield from _log(facts, mode)
         yield from _disk(facts)
         yield from _restart(facts, before)
+    yield from _role(facts)
     yield from _replication(facts, replicas)
     yield from _least_replicas(facts)
 
@@ -205,7 +206,7 @@ def _least_replicas(facts: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
+def _role(facts: Mapping[str, str]) -> Iterator[Finding]:
     role = facts.get("role", "master")
     if role != "master":
         yield Finding(
@@ -217,6 +218,9 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             remedy="connect to the primary, or through sentinels or a cluster URL",
             passes=True,
         )
+
+
+def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
     if facts.get("wait") == "refused":
         yield Finding(
             level=Level.REFUSE,
