@@ -99,7 +99,7 @@ def drain(place: Place, jobs: int) -> Measured:
     start = time.perf_counter()
     while True:
         nonce += 1
-        claim = (60_000_000, "raw", f"{nonce:x}", BATCH, REDIS_BOUNDS.cleanup_jobs, "default")
+        claim = (60_000_000, "raw", f"{nonce:x}", BATCH, REDIS_BOUNDS.cleanup_jobs, 0, "default")
         pipe = raw.client.pipeline(transaction=False)
         if held:
             raw.call(SETTLE, "plain", *_endings(held, nonce - 1), at=pipe)

@@ -19,9 +19,10 @@ from oxmill.worker.exits import ExitCode
 from oxmill.worker.worker import Worker
 
 
-def finding(level):
+def finding(level, **more):
     return Finding(
         level=level,
+        **more,
         name="maxmemory-policy",
         found="allkeys-lru",
         wanted="noeviction",
@@ -36,10 +37,12 @@ class Installing:
     def __init__(self, findings):
         self.findings = findings
         self.answered = asyncio.Event()
+        self.looks = 0
 
     def check(self, request):
         def steps():
             self.answered.set()
+            self.looks += 1
             return self.findings
             yield
 
@@ -91,3 +94,45 @@ async def test_a_warning_is_told_once(caplog):
         await agent.run_once()
 
     assert [record.getMessage().count("allkeys-lru") for record in caplog.records] == [1]
+
+
+PASSING = finding(Level.REFUSE, passes=True)
+
+
+async def test_a_worker_does_not_start_on_a_store_that_is_failing_over():
+    worker = Worker(store(PASSING), Registry(), worker_config(drain=True))
+
+    with pytest.raises(StoreRefused):
+        await worker.serve()
+
+
+async def test_what_passes_by_itself_does_not_end_a_worker_that_runs(monkeypatch):
+    monkeypatch.setattr(vetting, "EVERY", 0.01)
+    driver = store()
+    installing = driver.installing
+    worker = Worker(driver, Registry(), worker_config())
+    working = asyncio.ensure_future(worker.serve())
+    await asyncio.wait_for(installing.answered.wait(), 10)
+
+    installing.findings = (PASSING,)
+    seen = installing.looks
+    async with asyncio.timeout(10):
+        while installing.looks < seen + 5:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.001)
+    assert not working.done()
+    installing.findings = (PASSING, finding(Level.REFUSE))  # and this would lose jobs
+
+    assert await asyncio.wait_for(working, 10) == ExitCode.FAULT
+
+
+async def test_what_passes_by_itself_is_told_once_each_time_it_comes_and_goes(caplog):
+    driver = store()
+    agent = Vetting(driver, Bus(), ())
+
+    with caplog.at_level(logging.INFO):
+        for findings in ((), (PASSING,), (PASSING,), (), (), (PASSING,)):
+            driver.installing.findings = findings
+            await agent.run_once()
+
+    told = [record.getMessage().split(":")[0] for record in caplog.records]
+    assert told == ["unsafe store", "store", "unsafe store"]

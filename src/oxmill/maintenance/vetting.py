@@ -20,7 +20,10 @@ EVERY: Final = 60.0
 
 
 class Vetting(Service):
-    """Names unsafe settings once each, and ends the worker where work could be lost unseen."""
+    """Names unsafe settings once each, and ends the worker where work could be lost unseen.
+
+    What passes by itself, such as a fail-over, only keeps a worker from starting.
+    """
 
     name: ClassVar[str] = "vetting"
 
@@ -33,17 +36,31 @@ class Vetting(Service):
     ) -> None:
         super().__init__(driver, bus, EVERY, chance)
         self._allow = frozenset(allow)
-        self._told: set[tuple[str, str]] = set()
+        self._started = False
+        """Whether a look has found the store fit to start on."""
+        self._told: frozenset[tuple[str, str]] = frozenset()
+        """What the last look has found, by name and value."""
 
     async def run_once(self) -> float | None:
         """Look once; `StoreRefused` if a finding says so that was not allowed by name."""
         findings = await self.driver.arun(self.driver.installing.check(Check()))
         for finding in findings:
-            refused = finding.level is Level.REFUSE
-            if refused and finding.name not in self._allow:
+            if self._refuses(finding):
                 raise StoreRefused(_refusal(finding))
-            if finding.level is not Level.NOTE and (finding.name, finding.found) not in self._told:
-                self._told.add((finding.name, finding.found))
+        self._started = True
+        self._tell([each for each in findings if each.level is not Level.NOTE])
+        return None
+
+    def _refuses(self, finding: Finding) -> bool:
+        if finding.level is not Level.REFUSE or finding.name in self._allow:
+            return False
+        return not (finding.passes and self._started)
+
+    def _tell(self, findings: Sequence[Finding]) -> None:
+        """Name what was not there at the last look, and what is no longer."""
+        found = frozenset((each.name, each.found) for each in findings)
+        for finding in findings:
+            if (finding.name, finding.found) not in self._told:
                 _LOG.warning(
                     "unsafe store: %s is %s; wanted: %s. %s. Try: %s",
                     finding.name,
@@ -52,7 +69,9 @@ class Vetting(Service):
                     finding.risk,
                     finding.remedy,
                 )
-        return None
+        for name in sorted({name for name, _ in self._told} - {name for name, _ in found}):
+            _LOG.info("store: nothing is wrong with %s any more", name)
+        self._told = found
 
 
 def _refusal(finding: Finding) -> str:

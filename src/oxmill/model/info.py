@@ -226,6 +226,9 @@ class Finding(Value, frozen=True):
     wanted: str
     risk: str
     remedy: str
+    passes: bool = False
+    """Whether it may pass by itself, as a fail-over does, and nothing is acknowledged and lost until then.
+    It keeps workers from starting; those that run name it and go on trying."""
 
 
 class Event(Value, frozen=True):

@@ -577,6 +577,11 @@ def test_who_may_not_is_told_so(url):
         assert "wrong" not in str(caught.value)
 
 
+def passing(driver):
+    findings = do(driver, Check())
+    return {each.name: each.passes for each in findings if each.name == "read_only"}
+
+
 def test_a_server_that_became_read_only_asks_for_the_primary(url):
     server, name = shared_server(), url.rpartition("/")[2]
     server.ask("CREATE OR REPLACE USER clerk@'127.0.0.1' IDENTIFIED BY 'x'")
@@ -587,6 +592,9 @@ def test_a_server_that_became_read_only_asks_for_the_primary(url):
         try:
             with pytest.raises(StoreUnavailable, match="primary"):
                 do(driver, Enqueue(jobs=(job("b"),)))
+            assert passing(driver) == {"read_only": True}
+            with opened(url) as exempt:  # it could write what the next primary will not have
+                assert passing(exempt) == {"read_only": False}
         finally:
             server.ask("SET GLOBAL read_only = 0")
         do(driver, Enqueue(jobs=(job("c"),)))

@@ -88,5 +88,6 @@ def test_the_doctor_refuses_a_standby(pair):
     _, standby = pair
     driver = open_postgres(f"{standby.url}?target_session_attrs=any&migrate=no", doorbell=False)
     findings = do(driver, Check())
-    assert "in_recovery" in {each.name for each in findings if each.level is Level.REFUSE}
+    (found,) = (each for each in findings if each.level is Level.REFUSE)
+    assert (found.name, found.passes) == ("in_recovery", True)
     driver.close()

@@ -2,14 +2,11 @@
 
 import asyncio
 import os
-import shutil
-import subprocess
 import threading
 import time
 
 import pytest
-import redis
-from private_redis import WHEELS, free_port, program_of
+from private_redis import WHEELS, program_of
 from redis_load import SECOND, UNSURE, claim, do, enqueue, eventually, job, settle
 
 from meddler import Meddler
@@ -325,51 +322,6 @@ def test_a_wrong_password_is_refused(own):
         enqueue(bad, "a")
     good.close()
     bad.close()
-
-
-def test_a_unix_socket_will_do(own, tmp_path):
-    path = tmp_path / "r.sock"
-    own("--unixsocket", path)
-    driver = open_redis(f"unix://{path}?db=3")
-
-    assert enqueue(driver, "a")[0].verdict is Verdict.CREATED
-    driver.close()
-
-
-def test_tls_is_spoken_and_checked(own, tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-keyout", key, "-out", certificate, "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    port = free_port()
-    files = (
-        "--tls-cert-file",
-        certificate,
-        "--tls-key-file",
-        key,
-        "--tls-ca-cert-file",
-        certificate,
-    )
-    try:
-        own("--tls-port", port, *files, "--tls-auth-clients", "no")
-    except redis.ConnectionError:
-        pytest.skip("this server was built without TLS")
-    trusting = open_redis(f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate}")
-    wary = open_redis(f"rediss://127.0.0.1:{port}/0")
-
-    assert enqueue(trusting, "a")[0].verdict is Verdict.CREATED
-    with pytest.raises(StoreUnavailable, match="certificate"):
-        enqueue(wary, "b")
-    trusting.close()
-    wary.close()
 
 
 def test_an_interrupted_leader_leaves_nobody_waiting(driver, monkeypatch):

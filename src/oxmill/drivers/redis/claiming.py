@@ -15,12 +15,13 @@ from oxmill.model.claim import Claim, Claimed, ClaimIds, Hold, Renew, Renewed
 from oxmill.model.job import LeasedJob
 from oxmill.model.value import Micros
 from oxmill.store.admission import check_claim
-from oxmill.store.plan import Plan, Steps, ask, plan
+from oxmill.store.plan import Plan, Steps, Together, ask, plan
 
 _HOLDS: Final = (Hold.LOST, Hold.KEPT, Hold.CANCEL)
 _AT_ONCE: Final = 250
 """Jobs that one script grants at most."""
 _MORE: Final = -1
+"""There is more to give. Below it: so many queues were seen to, and the rest comes first."""
 
 
 class RedisClaiming:
@@ -38,11 +39,12 @@ class RedisClaiming:
     @plan("claim")
     def _claim(self, request: Claim) -> Steps[Claimed]:
         """The shards are asked in turn, each claim starting with the next one; who wants many is
-        given them by several short scripts. A queue with gates says if it has more to give."""
+        given them by several short scripts. So is what has to be seen to first, if that is much. A queue with gates
+        says if it has more to give."""
         space, first = self._space, self._turns()
         queues = tuple(dict.fromkeys(request.queues))
         jobs: list[LeasedJob] = []
-        now, next_due, turn = 0, 0, 0
+        now, next_due, turn, seen = 0, 0, 0, 0
         while turn < space.shards and len(jobs) < request.limit:
             wanted = min(request.limit - len(jobs), _AT_ONCE)
             call = space.call(
@@ -50,11 +52,15 @@ class RedisClaiming:
                 *_terms(request),
                 wanted,
                 space.bounds.cleanup_jobs,
+                seen,
                 *queues,
                 shard=(first + turn) % space.shards,
             )
             reply = yield from ask(call)
             now = now or reply[0]
+            seen = max(_MORE - reply[1], 0)
+            if seen:
+                continue
             before = len(jobs)
             jobs += leased(reply[2:], request.nonce)
             if reply[1] == _MORE:
@@ -78,19 +84,34 @@ class RedisClaiming:
     @plan("claim_ids")
     def _claim_ids(self, request: ClaimIds) -> Steps[Claimed]:
         ids = tuple(dict.fromkeys(request.ids))
-        terms = (*_terms(request), self._space.bounds.cleanup_jobs)
         granted: dict[str, LeasedJob] = {}
         now = 0
         for first in range(0, max(len(ids), 1), AT_ONCE):
-            some = map(pack_id, ids[first : first + AT_ONCE])
-            for reply in (yield from self._space.everywhere(CLAIM_IDS, *terms, *some)):
-                granted.update((job.id, job) for job in leased(reply[1:], request.nonce))
+            some = tuple(map(pack_id, ids[first : first + AT_ONCE]))
+            for reply in (yield from self._claim_some(request, some)):
+                granted.update((job.id, job) for job in leased(reply[2:], request.nonce))
                 now = min(now or reply[0], reply[0])
         return Claimed(
             jobs=tuple(granted[each] for each in ids if each in granted),
             now=now,
             until=now + request.lease,
         )
+
+    def _claim_some(self, request: ClaimIds, ids: Sequence[bytes]) -> Steps[list[Any]]:
+        """The replies of all shards; one that has to see to many queues first is asked again."""
+        space, seen = self._space, dict.fromkeys(range(self._space.shards), 0)
+        done: list[Any] = []
+        while seen:
+            calls = tuple(
+                space.call(
+                    CLAIM_IDS, *_terms(request), space.bounds.cleanup_jobs, count, *ids, shard=shard
+                )
+                for shard, count in seen.items()
+            )
+            replies = dict(zip(seen, (yield from ask(Together(calls))), strict=True))
+            done += (reply for reply in replies.values() if not reply[1])
+            seen = {shard: reply[1] for shard, reply in replies.items() if reply[1]}
+        return done
 
     def renew(self, request: Renew) -> Plan[Renewed]:
         """Prolong leases whose token is still the newest."""

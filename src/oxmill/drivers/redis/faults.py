@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from redis.exceptions import (
-    AuthenticationError,
-    NoPermissionError,
-    RedisError,
-    ResponseError,
-)
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
+from oxmill.drivers.redis.codes import code_of
 from oxmill.errors import (
     BadInput,
     OutcomeUnknown,
@@ -20,23 +16,24 @@ from oxmill.errors import (
     StoreUnavailable,
 )
 
-_BUSY: Final = (
-    "BUSY",
-    "LOADING",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
-    "TRYAGAIN",
-    "NOREPLICAS",
-    "READONLY",
-    "UNKILLABLE",
-    "MOVED",
-    "ASK",
+PASSING: Final = frozenset(
+    {
+        "ASK",
+        "BUSY",
+        "CLUSTERDOWN",
+        "LOADING",
+        "MASTERDOWN",
+        "MAXCLIENTS",
+        "MOVED",
+        "NOREPLICAS",
+        "READONLY",
+        "TRYAGAIN",
+        "UNKILLABLE",
+    }
 )
-_KEPT_OUT: Final = ("NOAUTH", "WRONGPASS", "NOPERM", "DENIED")
-_KEPT_OUT_INSIDE: Final = (
-    "ACL failure in script",  # Redis 7 and Valkey
-    "The user executing the script can't",  # Redis 6.2
-)
+"""Codes of refusals that a later try need not meet."""
+KEPT_OUT: Final = frozenset({"DENIED", "NOAUTH", "NOPERM", "WRONGPASS"})
+"""Codes that tell of a user who may not do it, or not what a script does."""
 
 
 def unreachable(shown: str, cause: BaseException) -> StoreError:
@@ -74,30 +71,24 @@ def partly_done(shown: str, fault: StoreError, done: int, asked: int) -> StoreEr
 
 def refused(shown: str, reply: Exception) -> StoreError:
     """The server answered with a refusal."""
-    text = str(reply)
-    # The library takes the code off some refusals and makes it the type instead.
-    name = type(reply).__name__.upper()
-    if text.startswith("OOM") or "OOM command not allowed" in text or "OUTOFMEMORY" in name:
+    text, code = str(reply), code_of(reply)
+    if code == "OOM":
         return StoreFull(
             f"{shown} is over its memory limit; nothing was written. Raise maxmemory, or let "
             f"workers catch up: running jobs can still be settled"
         )
-    if text.startswith("MISCONF") or "unable to persist" in text:
-        return StoreFull(f"{shown} cannot write to its disk and takes no more work: {text}")
-    if _kept_out(reply, text):
+    if code == "MISCONF":
+        return StoreFull(
+            f"{shown} cannot write to its disk and takes no more work: {text} Nothing was written; "
+            f"see to the server's disk and its log, then try again"
+        )
+    if code in KEPT_OUT:
         return StoreRefused(f"{shown} does not allow it: {text}. Check the user's ACL")
-    if text.startswith(_BUSY) or any(word in name for word in _BUSY):
+    if code in PASSING:
         return StoreUnavailable(
             f"{shown} cannot do it now ({text}); nothing was written, try again"
         )
     return StoreError(f"{shown} refused: {text}")
-
-
-def _kept_out(reply: Exception, text: str) -> bool:
-    """Whether the user may not do it, or not what a script does."""
-    if isinstance(reply, AuthenticationError | NoPermissionError) or text.startswith(_KEPT_OUT):
-        return True
-    return any(words in text for words in _KEPT_OUT_INSIDE)
 
 
 def _told(cause: BaseException) -> str:

@@ -29,7 +29,7 @@ def mode_of(text: str) -> Mode:
 def findings_of(
     facts: Mapping[str, str], mode: Mode, replicas: int, before: str = ""
 ) -> Iterator[Finding]:
-    """The facts are the fields of INFO, and of CONFIG under `config:`; `before` is the `run_id` that
+    """The facts are the fields of INFO, of CONFIG under `config:`, and `wait` if that is refused; `before` is the `run_id` that
     the last look found, if there was one."""
     yield from _version(facts)
     yield from _eviction(facts)
@@ -37,6 +37,7 @@ def findings_of(
         yield from _log(facts, mode)
         yield from _disk(facts)
         yield from _restart(facts, before)
+    yield from _role(facts)
     yield from _replication(facts, replicas)
     yield from _least_replicas(facts)
 
@@ -191,6 +192,7 @@ def _least_replicas(facts: Mapping[str, str]) -> Iterator[Finding]:
             wanted="as many replicas as that, or a smaller number",
             risk="the server refuses every write",
             remedy="connect more replicas, or CONFIG SET min-replicas-to-write",
+            passes=True,
         )
     elif there and text == "0":
         yield Finding(
@@ -204,7 +206,7 @@ def _least_replicas(facts: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
+def _role(facts: Mapping[str, str]) -> Iterator[Finding]:
     role = facts.get("role", "master")
     if role != "master":
         yield Finding(
@@ -214,6 +216,19 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             wanted="master",
             risk="a replica takes no writes",
             remedy="connect to the primary, or through sentinels or a cluster URL",
+            passes=True,
+        )
+
+
+def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
+    if facts.get("wait") == "refused":
+        yield Finding(
+            level=Level.REFUSE,
+            name="wait",
+            found="not allowed to this user",
+            wanted="the right to use WAIT, for replicas= in the URL",
+            risk="nobody learns whether replicas have a write: every one ends in an error",
+            remedy="ACL SETUSER with +wait, or take replicas= out of the URL",
         )
     there = int(facts.get("connected_slaves", "0"))
     if there < wanted:
@@ -224,6 +239,7 @@ def _replication(facts: Mapping[str, str], wanted: int) -> Iterator[Finding]:
             wanted=f"at least {wanted}",
             risk="every write waits in vain for replicas to confirm it",
             remedy="connect more replicas, or lower replicas= in the URL",
+            passes=True,
         )
     elif there and not wanted:
         yield Finding(

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from redis.exceptions import ResponseError
-
+from oxmill.drivers.redis.codes import code_of
+from oxmill.drivers.redis.faults import KEPT_OUT
 from oxmill.drivers.redis.findings import Mode, findings_of
 from oxmill.drivers.redis.layout import VERSION, check_layout
 from oxmill.drivers.redis.mending import mend
@@ -82,6 +82,11 @@ class RedisInstalling:
                 told, (yield from self._space.commands("CONFIG", "GET", setting)), strict=True
             ):
                 facts.update(_setting(reply))
+        if self._replicas:
+            for facts, reply in zip(
+                told, (yield from self._space.commands("WAIT", 0, 0)), strict=True
+            ):
+                facts.update(_wait(reply))
         found: list[Finding] = []
         for shard, facts in enumerate(told):
             found += findings_of(facts, self._mode, self._replicas, self._runs.get(shard, ""))
@@ -133,7 +138,7 @@ def _schema(current: int) -> Schema:
 
 
 def _info(reply: Any) -> dict[str, str]:
-    if isinstance(reply, ResponseError):
+    if isinstance(reply, Exception):
         return {}
     pairs = (line.partition(":") for line in reply.decode().splitlines() if ":" in line)
     return {name: value for name, _, value in pairs}
@@ -141,6 +146,13 @@ def _info(reply: Any) -> dict[str, str]:
 
 def _setting(reply: Any) -> dict[str, str]:
     """Managed services refuse to tell; then `INFO` has to do."""
-    if isinstance(reply, ResponseError) or len(reply) < 2:
+    if isinstance(reply, Exception) or len(reply) < 2:
         return {}
     return {f"config:{reply[0].decode()}": reply[1].decode()}
+
+
+def _wait(reply: Any) -> dict[str, str]:
+    """A replica refuses it too; which it says of itself elsewhere."""
+    if isinstance(reply, Exception) and code_of(reply) in KEPT_OUT:
+        return {"wait": "refused"}
+    return {}

@@ -12,8 +12,6 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from redis.exceptions import ResponseError
-
 from oxmill.drivers.redis.keys import FIXED
 from oxmill.drivers.redis.script import GREET, Call
 from oxmill.errors import SchemaMismatch, StoreReplaced
@@ -88,7 +86,7 @@ class Layout:
 
     def notice_memory(self, reply: Any) -> None:
         """Warn once of a server that throws jobs away. Workers refuse it; producers must know too."""
-        if not self._warns or isinstance(reply, ResponseError):
+        if not self._warns or isinstance(reply, Exception):
             return
         lines = dict(line.split(":", 1) for line in reply.decode().splitlines() if ":" in line)
         policy = lines.get("maxmemory_policy", "noeviction")

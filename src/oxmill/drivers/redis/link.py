@@ -10,7 +10,13 @@ import msgspec
 import redis.asyncio.connection as aio
 from redis import connection as sio
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    NoScriptError,
+    RedisError,
+    ResponseError,
+)
 from redis.retry import Retry
 
 from oxmill.drivers.redis.address import Address, Target
@@ -45,6 +51,8 @@ class Packed(msgspec.Struct, frozen=True, gc=False):
     """What it calls, if it calls one."""
     shard: int = 0
     """Where that is."""
+    follows: bool = False
+    """Whether it asks about what was sent before it."""
 
 
 class Packer:
@@ -58,7 +66,7 @@ class Packer:
         """A step as it goes over the wire. What cannot be packed is refused here, alone."""
         try:
             if isinstance(step, Command):
-                return Packed(pack_words(step.words))
+                return Packed(pack_words(step.words), follows=step.follows)
             script, shard = step.script, step.shard
             start = self._starts.get((script.name, shard)) or self._start(script, shard)
             return Packed(join_packed(*start, step.args), script, shard)
@@ -101,8 +109,12 @@ def exchange(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
     forgotten meanwhile is loaded and called again: the refusal says that it did nothing.
     """
     replies = yield from _send(commands, loaded)
-    lost = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-    if lost:
+    if any(isinstance(reply, NoScriptError) for reply in replies):
+        lost = [
+            place
+            for place, reply in enumerate(replies)
+            if isinstance(reply, NoScriptError) or commands[place].follows
+        ]
         loaded.clear()
         again = yield from _send([commands[place] for place in lost], loaded)
         for place, reply in zip(lost, again, strict=True):
@@ -121,7 +133,7 @@ def _send(commands: Sequence[Packed], loaded: set[str]) -> Exchange:
     loads = [pack_words(("SCRIPT", "LOAD", script.text)) for script in new.values()]
     loaded.update(new)
     replies = yield loads + [each.data for each in commands]
-    broken = [reply for reply in replies[: len(loads)] if isinstance(reply, ResponseError)]
+    broken = [reply for reply in replies[: len(loads)] if isinstance(reply, Exception)]
     if broken:  # then the calls were refused too, but for a reason that tells less
         loaded.clear()
         return broken[:1] * len(commands)
@@ -133,8 +145,9 @@ def read_all(connection: Any, count: int) -> list[Any]:
     replies: list[Any] = []
     for _ in range(count):
         try:
-            replies.append(connection.read_response(disable_decoding=True))
-        except ResponseError as refusal:
+            reply = connection.read_response(disable_decoding=True, disconnect_on_error=False)
+            replies.append(reply)
+        except (ResponseError, BusyLoadingError, AuthenticationError) as refusal:
             replies.append(refusal)
     return replies
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from redis.exceptions import ResponseError
-
 from oxmill.drivers.redis.layout import Layout
 from oxmill.drivers.redis.link import Exchange, Packed, Packer
 from oxmill.drivers.redis.resp import pack_words
@@ -45,7 +43,7 @@ class Meetings:
         for reply in replies[len(hellos) :]:
             self._layout.notice_memory(reply)
         for hello, reply in zip(hellos, replies, strict=False):
-            if isinstance(reply, ResponseError) or self._layout.judge(hello, reply):
+            if isinstance(reply, Exception) or self._layout.judge(hello, reply):
                 self._until[hello.call.shard] = now + EVERY
         if len(self._until) == self._layout.shards:
             self._all_until = min(self._until.values())

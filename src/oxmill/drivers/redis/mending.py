@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from redis.exceptions import ResponseError
-
 from oxmill.drivers.redis.script import MEND_GROUPS, MEND_INDEX, MEND_JOBS, Command, Script
 from oxmill.drivers.redis.space import Space
 from oxmill.model.info import Mended
@@ -56,7 +54,7 @@ def _indices(space: Space, shard: int, most: int | None) -> Steps[list[bytes]]:
     while most is None or calls < most:
         words = ("SCAN", cursor, "MATCH", pattern, "COUNT", _KEYS_AT_ONCE)
         reply = yield from ask(Command(shard, words, refusable=True))
-        if isinstance(reply, ResponseError):  # an ACL without it: the fixed indices have to do
+        if isinstance(reply, Exception):  # an ACL without it: the fixed indices have to do
             break
         cursor, keys = reply
         found = (key[len(root.encode()) :] for key in keys)

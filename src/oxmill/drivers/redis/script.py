@@ -61,6 +61,8 @@ class Command(Step[Any]):
     words: tuple[Any, ...]
     refusable: bool = False
     """Whether a refusal is a reply like any other."""
+    follows: bool = False
+    """Whether it asks about what was sent before it, and so is sent again after what is."""
 
 
 ENQUEUE: Final = Script("enqueue", ("enqueue_one", "enqueue_plain", *_LIFE, "intake"))

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from redis.exceptions import AskError, MovedError, ResponseError
+from redis.exceptions import AskError, MovedError
 
 from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.codes import code_of
+from oxmill.drivers.redis.confirming import Answers, doubt_of, wait_for
 from oxmill.drivers.redis.faults import ODD, not_storable, partly_done, refused
 from oxmill.drivers.redis.lane import Lane
 from oxmill.drivers.redis.layout import Layout
@@ -19,7 +21,7 @@ from oxmill.drivers.redis.link import Packer
 from oxmill.drivers.redis.loop_lane import LoopLane
 from oxmill.drivers.redis.places import places_for
 from oxmill.drivers.redis.script import Call, Command
-from oxmill.errors import OutcomeUnknown, StoreError, StoreUnavailable
+from oxmill.errors import StoreError, StoreUnavailable
 from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
@@ -27,7 +29,7 @@ T = TypeVar("T")
 _TRIES: Final = 5
 """How often a step follows a slot that moves."""
 _PAUSE: Final = 0.05
-_MOVING: Final = ("TRYAGAIN", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING")
+_MOVING: Final = frozenset({"TRYAGAIN", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "LOADING"})
 
 
 class RedisTransport:
@@ -110,23 +112,21 @@ class RedisTransport:
         if self._alone:
             told = self._lane(self._target.seeds[0]).ask(calls, writes=writes)
             return self._checked(calls, told, writes=writes)
-        replies: list[Any] = [None] * len(calls)
+        answers = Answers(len(calls))
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
             try:
                 for address, part in self._by_address(calls, left).items():
-                    self._ask(address, calls, part, replies, writes=writes)
+                    self._ask(address, calls, part, answers, writes=writes)
+                left = self._moved(calls, answers, left)
+                self._follow(calls, answers, left, writes=writes)
             except StoreError as fault:
-                raise self._truly(fault, calls, replies, writes=writes) from fault
-            left = self._moved(calls, replies, left)
-            if not left:
-                break
-            self._follow(calls, replies, left, writes=writes)
-            left = [place for place in left if isinstance(replies[place], Exception)]
+                raise self._truly(fault, calls, answers.replies, writes=writes) from fault
+            left = [place for place in left if isinstance(answers.replies[place], Exception)]
             if not left:
                 break
             time.sleep(_PAUSE * attempt)
-        return self._checked(calls, replies, writes=writes)
+        return self._confirmed(calls, answers, writes=writes)
 
     def _by_address(
         self, calls: Sequence[Call | Command], left: Sequence[int]
@@ -141,7 +141,7 @@ class RedisTransport:
         address: Address,
         calls: Sequence[Call | Command],
         part: Sequence[int],
-        replies: list[Any],
+        answers: Answers,
         *,
         writes: bool,
     ) -> None:
@@ -153,7 +153,7 @@ class RedisTransport:
             for place in part:
                 self._places.forget(calls[place].shard)
             raise
-        self._store(got, part, replies)
+        self._store(got, part, answers)
 
     def _lane(self, address: Address) -> Lane:
         lane = self._lanes.get(address)
@@ -166,17 +166,23 @@ class RedisTransport:
         return Lane(self._target, address, self._packer, self._layout)
 
     def _follow(
-        self, calls: Sequence[Call | Command], replies: list[Any], left: list[int], *, writes: bool
+        self,
+        calls: Sequence[Call | Command],
+        answers: Answers,
+        left: Sequence[int],
+        *,
+        writes: bool,
     ) -> None:
         """Ask the server that a slot is moving to, where a reply said so."""
         for place in left:
-            reply = replies[place]
-            if isinstance(reply, AskError):
+            reply = answers.replies[place]
+            if isinstance(reply, AskError) and not isinstance(reply, MovedError):
                 lane = self._new_lane((reply.host, reply.port))
                 try:
                     asking = Command(calls[place].shard, ("ASKING",))
-                    got = lane.ask([asking, calls[place]], writes=writes)
-                    replies[place] = got[-1]
+                    steps = self._with_wait(calls, [place], writes=writes)
+                    _, *got = lane.ask([asking, *steps], writes=writes)
+                    self._store(got, [place], answers)
                 finally:
                     lane.close()
 
@@ -188,7 +194,7 @@ class RedisTransport:
         if self._alone:
             lane = self._loop_lane(self._target.seeds[0])
             return self._checked(calls, await lane.ask(calls, writes=writes), writes=writes)
-        replies: list[Any] = [None] * len(calls)
+        answers = Answers(len(calls))
         left = list(range(len(calls)))
         for attempt in range(_TRIES):
             if any(self._places.find(calls[place].shard) is None for place in left):
@@ -197,29 +203,31 @@ class RedisTransport:
                 parts = self._by_address(calls, left)
             asked = await asyncio.gather(
                 *(
-                    self._aask(address, calls, part, replies, writes=writes)
+                    self._aask(address, calls, part, answers, writes=writes)
                     for address, part in parts.items()
                 ),
                 return_exceptions=True,
             )
             for fault in filter(None, asked):
-                raise self._truly(fault, calls, replies, writes=writes) from fault
-            left = self._moved(calls, replies, left)
-            if not left:
-                break
-            await asyncio.to_thread(self._follow, calls, replies, left, writes=writes)
-            left = [place for place in left if isinstance(replies[place], Exception)]
+                raise self._truly(fault, calls, answers.replies, writes=writes) from fault
+            left = self._moved(calls, answers, left)
+            if left:
+                try:
+                    await asyncio.to_thread(self._follow, calls, answers, left, writes=writes)
+                except StoreError as fault:
+                    raise self._truly(fault, calls, answers.replies, writes=writes) from fault
+            left = [place for place in left if isinstance(answers.replies[place], Exception)]
             if not left:
                 break
             await asyncio.sleep(_PAUSE * attempt)
-        return self._checked(calls, replies, writes=writes)
+        return self._confirmed(calls, answers, writes=writes)
 
     async def _aask(
         self,
         address: Address,
         calls: Sequence[Call | Command],
         part: Sequence[int],
-        replies: list[Any],
+        answers: Answers,
         *,
         writes: bool,
     ) -> None:
@@ -230,7 +238,7 @@ class RedisTransport:
             for place in part:
                 self._places.forget(calls[place].shard)
             raise
-        self._store(got, part, replies)
+        self._store(got, part, answers)
 
     def _loop_lane(self, address: Address) -> LoopLane:
         loop = asyncio.get_running_loop()
@@ -257,33 +265,30 @@ class RedisTransport:
     ) -> list[Call | Command]:
         steps = [calls[place] for place in part]
         if writes and self._replicas:
-            bound = int(self._target.options["socket_timeout"] * 500)
-            steps.append(Command(steps[-1].shard, ("WAIT", self._replicas, bound)))
+            bound = self._target.options["socket_timeout"] / 2
+            steps.append(wait_for(self._replicas, steps[-1].shard, bound))
         return steps
 
-    def _store(self, got: list[Any], part: Sequence[int], replies: list[Any]) -> None:
+    def _store(self, got: list[Any], part: Sequence[int], answers: Answers) -> None:
         for place, reply in zip(part, got, strict=False):
-            replies[place] = reply
-        if len(got) > len(part) and isinstance(got[-1], int) and got[-1] < self._replicas:
-            raise OutcomeUnknown(
-                f"{self._target.shown} wrote it, but only {got[-1]} of {self._replicas} replicas "
-                f"confirmed in time. Repeating the call with the same ids is safe"
-            )
+            answers.replies[place] = reply
+        if len(got) > len(part):
+            doubt = doubt_of(self._target.shown, got[:-1], self._replicas, got[-1])
+            answers.doubts += () if doubt is None else (doubt,)
 
     def _moved(
-        self, calls: Sequence[Call | Command], replies: list[Any], left: Sequence[int]
+        self, calls: Sequence[Call | Command], answers: Answers, left: Sequence[int]
     ) -> list[int]:
         """Those of the calls that did nothing because their slot is elsewhere now."""
         moved: list[int] = []
         for place in left:
-            reply, shard = replies[place], calls[place].shard
-            if not isinstance(reply, ResponseError) or self._target.kind == "single":
+            reply, shard = answers.replies[place], calls[place].shard
+            if not isinstance(reply, Exception) or self._target.kind == "single":
                 continue
             if isinstance(reply, MovedError):
                 self._places.learn(shard, (reply.host, reply.port))
             elif not isinstance(reply, AskError):
-                name = type(reply).__name__.upper()
-                if not any(word in name or str(reply).startswith(word) for word in _MOVING):
+                if code_of(reply) not in _MOVING:
                     continue
                 self._places.forget(shard)
             moved.append(place)
@@ -301,6 +306,14 @@ class RedisTransport:
             if isinstance(reply, Exception) and (isinstance(call, Call) or not call.refusable):
                 fault = refused(self._target.shown, reply)
                 raise self._truly(fault, calls, replies, writes=writes)
+        return replies
+
+    def _confirmed(
+        self, calls: Sequence[Call | Command], answers: Answers, *, writes: bool
+    ) -> list[Any]:
+        replies = self._checked(calls, answers.replies, writes=writes)
+        if answers.doubts:
+            raise answers.doubts[0]
         return replies
 
     def _truly(

@@ -14,9 +14,11 @@ from collections import deque
 from typing import Any, Final, Self
 
 from hiredis import Reader
-from redis.exceptions import AuthenticationError, InvalidResponse, ResponseError
+from redis.exceptions import AuthenticationError, InvalidResponse
 
 from oxmill.drivers.redis.address import Address, Target
+from oxmill.drivers.redis.codes import code_of
+from oxmill.drivers.redis.faults import PASSING
 from oxmill.drivers.redis.link import tls_context
 from oxmill.drivers.redis.resp import pack_words, refusal
 
@@ -91,8 +93,9 @@ class Wire(asyncio.Protocol):
 
     async def _order(self, words: tuple[Any, ...]) -> None:
         (reply,) = await self.ask([pack_words(words)]).answer
-        if isinstance(reply, ResponseError):
-            raise AuthenticationError(str(reply)) if words[0] == "AUTH" else reply
+        if isinstance(reply, Exception):
+            wrong = words[0] == "AUTH" and code_of(reply) not in PASSING
+            raise AuthenticationError(str(reply)) if wrong else reply
 
     def ask(self, commands: list[bytes]) -> Question:
         """Send these commands: at once if nobody waits for an answer, else with the rest of this pass

@@ -53,7 +53,8 @@ class Installing(Protocol):
         ...
 
     def check(self, request: Check, /) -> Plan[tuple[Finding, ...]]:
-        """What the doctor has to say. Writes nothing."""
+        """What the doctor has to say. Writes nothing. A finding passes by itself only if the store
+        acknowledges no write while it is there."""
         ...
 
     def mend(self, request: Mend, /) -> Plan[Mended]:

@@ -106,6 +106,12 @@ async def test_version_and_check_write_nothing(world: World) -> None:
     assert await world.do(Find()) == before
 
 
+async def test_a_store_that_takes_jobs_has_nothing_to_wait_for(world: World) -> None:
+    await world.enqueue("a")
+
+    assert [finding for finding in await world.do(Check()) if finding.passes] == []
+
+
 async def test_a_column_that_is_there_keeps_its_type(world: World) -> None:
     world.require(Capability.SQL)
     asked = Migrate(extra_columns=(ExtraColumn(name="tenant"),))

@@ -2,8 +2,10 @@
 -- over all of them, and where there are groups or gates as decision 0060 says; lapsed, due and expired
 -- jobs of the queues named are seen to first.
 -- KEYS: those of keys.py.
--- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8… queues.
--- Result: {now, next moment or 0 (-1: there is more to give, ask again), job…}; a job is its record, which
+-- ARGV: 3 lease, 4 worker, 5 nonce, 6 limit, 7 bound of each clean-up, 8 of the queues so many, the first
+-- ones, are seen to already, 9… queues.
+-- Result: {now, next moment or 0 (-1: there is more to give, ask again; -1 - n: nothing is given yet, n queues are
+-- seen to, ask again and say so), job…}; a job is its record, which
 -- may be that before its first lease, or {record, payload, progress} where these stand aside; of a flow {record,
 -- payload, progress, joined, fields read…} or, if nothing stands aside, the number of fields read, its record
 -- and the fields, not in a list of their own, which takes the server longer than all they hold.
@@ -11,8 +13,15 @@ make_way()
 local limit, bound = tonumber(ARGV[6]), tonumber(ARGV[7])
 -- So that no script is long, this way gives fewer at once, and fewer still if there was anything to see to; who
 -- wants more asks again.
-local most = math.min(limit, tidy({unpack(ARGV, 8)}, bound) and math.max(bound, 1) or math.max(2 * bound, 1))
-local open, gated = open_of({unpack(ARGV, 8)})
+local queues = {unpack(ARGV, 9)}
+local seen, tidied = tidy(queues, bound, tonumber(ARGV[8]))
+if seen < #queues then
+  gained = kin.gained()
+  ring()
+  return {now, -1 - seen}
+end
+local most = math.min(limit, math.max(tidied and bound or 2 * bound, 1))
+local open, gated = open_of(queues)
 local sources, claim, chosen = {}, {aside = bound, cut = false, scoped = gates.scoped()}, nil
 if gated then
   for i, queue in ipairs(open) do sources[i] = turns.source(queue, most, bound, claim) end

@@ -1,10 +1,12 @@
 -- Guarantee: those of the named jobs that a claim could grant now, in the order named; in an ordered
 -- group only the first that waits. Lanes keep their turns.
 -- KEYS: those of keys.py.
--- ARGV: 3 lease, 4 worker, 5 nonce, 6 bound of each clean-up, 7… ids.
--- Result: {now, job…}; a job as in claim.lua.
+-- ARGV: 3 lease, 4 worker, 5 nonce, 6 bound of each clean-up, 7 of the jobs' queues so many are seen to already,
+-- 8… ids.
+-- Result: {now, 0, job…}; a job as in claim.lua. {now, n}: nothing is given yet, n queues are seen to, ask again
+-- and say so.
 make_way()
-local ids = {unpack(ARGV, 7)}
+local ids = {unpack(ARGV, 8)}
 local queues, seen = {}, {}
 for _, job in ipairs(by_ids(ids)) do
   if job and not seen[job.s[QUEUE]] then
@@ -12,7 +14,12 @@ for _, job in ipairs(by_ids(ids)) do
     queues[#queues + 1] = job.s[QUEUE]
   end
 end
-tidy(queues, tonumber(ARGV[6]))
+local seen = tidy(queues, tonumber(ARGV[6]), tonumber(ARGV[7]))
+if seen < #queues then
+  gained = kin.gained()
+  ring()
+  return {now, seen}
+end
 
 local places = {}
 for _, queue in ipairs((open_of(queues))) do places[queue] = {} end
@@ -62,4 +69,4 @@ local leased = grant(chosen)
 flush()
 gained = kin.gained()
 ring()
-return {now, unpack(leased)}
+return {now, 0, unpack(leased)}

@@ -5,8 +5,8 @@
 -- ARGV: as claim.lua.
 -- Result: as claim.lua, or, for those who go on, what claim_short.lua tells, and `members`, the first of the line.
 local short = {answer = {now, 0}}
-if #ARGV == 8 then
-  local call, queue = redis.call, ARGV[8]
+if #ARGV == 9 then
+  local call, queue = redis.call, ARGV[9]
   local line, moment = ROOT .. ':line:' .. queue, call('ZSCORE', MOMENTS, queue)
   if not (moment and tonumber(moment) <= now) then
     local set = call('HMGET', RULES, 'scoped', 'pause:queue:' .. queue, 'block:queue:' .. queue, 'gated:queue:' .. queue)

@@ -41,7 +41,7 @@ if short.queue and not short.gated then
     end
     if #seqs == limit then return answer end
     local first
-    for i = 8, #ARGV do
+    for i = 9, #ARGV do
       for _, kind in ipairs({':due:', ':leases:'}) do
         local head = tonumber(redis.call('ZRANGE', ROOT .. kind .. ARGV[i], 0, 0, 'WITHSCORES')[2])
         if head and (not first or head < first) then first = head end

@@ -2,7 +2,8 @@
 -- Guarantee: looks only; what they take is as claim.lua would give it.
 -- KEYS: those of keys.py.
 -- ARGV: as claim.lua.
--- Result: in `short`, as claim_one.lua has begun it: `queue`, the only one that has jobs waiting, if no moment has come and no rule is set;
+-- Result: in `short`, as claim_one.lua has begun it: `queue`, the only one that has jobs waiting, if no moment has
+-- come and no rule is set;
 -- `gated` if it has groups or gates; `leased(record)`, the record of a job that starts for the first time, nothing
 -- if the job is another; `answer`, to which that adds what the holder is told: the record as it was, which
 -- is shorter; what the lease adds to it he knows.
@@ -13,9 +14,9 @@ do
 
   local function look()
     local found, flags = nil, {'scoped'}
-    local moments = redis.call('ZMSCORE', MOMENTS, unpack(ARGV, 8))
-    for i = 8, #ARGV do
-      local moment = moments[i - 7]
+    local moments = redis.call('ZMSCORE', MOMENTS, unpack(ARGV, 9))
+    for i = 9, #ARGV do
+      local moment = moments[i - 8]
       if moment and tonumber(moment) <= now then return nil end
       for _, flag in ipairs(FLAGS) do flags[#flags + 1] = flag .. ARGV[i] end
       if redis.call('ZCARD', ROOT .. ':line:' .. ARGV[i]) > 0 then
@@ -25,8 +26,8 @@ do
     end
     local set, gated = redis.call('HMGET', RULES, unpack(flags)), nil
     if set[1] then return nil end
-    for i = 8, #ARGV do
-      local at = 3 * (i - 8) + 2
+    for i = 9, #ARGV do
+      local at = 3 * (i - 9) + 2
       if set[at] or set[at + 1] then return nil end
       if set[at + 2] then
         if gated or (found and found ~= ARGV[i]) then return nil end
@@ -34,7 +35,7 @@ do
       end
     end
     if gated and found and found ~= gated then return nil end
-    return gated or found or ARGV[8], gated
+    return gated or found or ARGV[9], gated
   end
 
   -- Gives the function for jobs of flows: the record of one that starts for the first time, and what its holder
@@ -151,5 +152,5 @@ do
     return cmsgpack.unpack(string.sub(record, 8 + id_size, 7 + id_size + size))[3]
   end
 
-  if #ARGV > 8 then short.queue, short.gated = look() end
+  if #ARGV > 9 then short.queue, short.gated = look() end
 end

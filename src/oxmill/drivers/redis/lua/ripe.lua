@@ -105,20 +105,28 @@ local function set_moments(queues)
   end
 end
 
--- What every claim does first for the queues it names. Whether there was anything to do.
-local function tidy(queues, limit)
-  local ripe = {}
-  if #queues > 0 then
-    local moments = redis.call('ZMSCORE', MOMENTS, unpack(queues))
-    for i, queue in ipairs(queues) do
-      if moments[i] and tonumber(moments[i]) <= now then ripe[#ripe + 1] = queue end
+-- What every claim does first for the queues it names, of which the first `seen` are seen to already: up to
+-- `limit` of each kind in each queue, but no further queue once so many jobs were moved, so that no script is
+-- long. Gives how many queues are seen to now, and whether there was anything to do.
+local function tidy(queues, limit, seen)
+  local ripe, moved, before = {}, 0, seen
+  if #queues > before then
+    local moments = redis.call('ZMSCORE', MOMENTS, unpack(queues, before + 1))
+    for i = before + 1, #queues do
+      local moment = moments[i - before]
+      if moment and tonumber(moment) <= now then
+        if #ripe > 0 and moved >= limit then break end
+        local counts = ripen({queues[i]}, limit)
+        moved = moved + math.max(counts[1] + counts[3] + counts[4], 1)
+        ripe[#ripe + 1] = queues[i]
+      end
+      seen = i
     end
   end
-  for _, queue in ipairs(ripe) do ripen({queue}, limit) end
   if #ripe > 0 then
     kin.ripple(limit)
     flush()
     set_moments(ripe)
   end
-  return #ripe > 0
+  return seen, #ripe > 0
 end

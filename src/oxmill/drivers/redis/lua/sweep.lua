@@ -1,6 +1,6 @@
 -- Guarantee: what a claim does for its queues is done for all in which a moment has come, `limit`
 -- jobs of each kind; leases granted later than now (the clock was stepped back) are cut to their
--- full length from now, and their queues' lanes are looked at again; rules that have ended are dropped; joins past their deadline give up, and
+-- full length from now, and their queues' lanes are looked at again, of a bounded number of queues at once; rules that have ended are dropped; joins past their deadline give up, and
 -- ripples go on.
 -- KEYS: those of keys.py.
 -- ARGV: 3 limit, 4 bound of leases that are cut.
@@ -46,9 +46,13 @@ end
 
 local ahead = redis.call('ZRANGEBYSCORE', GRANTS, '(' .. string.format('%d', now + TOLERANCE), '+inf',
   'LIMIT', 0, QUEUES_AT_ONCE)
-local left = tonumber(ARGV[4])
-for _, queue in ipairs(ahead) do
-  if left > 0 then left = rebase(queue, left) end
+local left, looks, unseen = tonumber(ARGV[4]), LOOKED_AT, false
+for i, queue in ipairs(ahead) do
+  -- One queue at least; and another only if what is to be looked at there can be looked at whole.
+  looks = looks - math.max(math.min(redis.call('ZCARD', leases_of(queue)), LOOKED_AT), limit)
+  unseen = left == 0 or (i > 1 and looks < 0)
+  if unseen then break end
+  left = rebase(queue, left)
 end
 if #ahead > 0 then flush() end
 
@@ -63,7 +67,7 @@ local late = see_to_late(limit)
 local rippling = (#kin.fresh > 0 or redis.call('ZCARD', RIPPLES) > 0) and kin.sweep_ripples(limit)
 flush()
 if late or rippling then counts[5] = 1 end
-if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or (#ahead > 0 and left == 0)
+if #ripe == QUEUES_AT_ONCE or #ahead == QUEUES_AT_ONCE or unseen or (#ahead > 0 and left == 0)
   or #over == QUEUES_AT_ONCE then
   counts[5] = 1
 end
