@@ -204,6 +204,8 @@ async def test_an_unknown_task_is_put_off_and_named(world):
 
     assert event.near == ("send_mail",)
     assert (job.failures, job.crashes) == (0, 0)
+    assert job.history[-1].error.message.startswith("the worker knows no task 'send_mails'")
+    assert not world.events(RunFailed)
     assert 9_000_000 < job.due_at - job.claimed_at < 11_000_000 if job.claimed_at else True
 
 

@@ -126,11 +126,11 @@ class Executor:
         job, outcome = run.job, settlement.outcome
         seconds = time.perf_counter() - run.began
         self._metrics.ran((job.queue, job.task, outcome), seconds)
-        if settlement.error is None:
+        if outcome is not Outcome.RETRY and outcome is not Outcome.FAIL:
             if self._bus.wants(RunEnded):
                 self._bus.emit(_ended(run, settlement, seconds))
         elif self._bus.wants(RunFailed):
-            self._bus.emit(_failed(run, settlement, settlement.error, seconds))
+            self._bus.emit(_failed(run, settlement, settlement.error or Failure(type=""), seconds))
 
 
 def _ended(run: Run, settlement: Settlement, seconds: float) -> RunEnded:

@@ -140,7 +140,9 @@ def test_a_fail_with_a_cause_keeps_it(reason, type_, message):
 
 
 def test_an_unknown_task_is_put_off_longer_each_time_up_to_five_minutes():
-    delays = [settle.unknown_task(leased(token=Token(n, 0))).delay / 1e6 for n in (1, 2, 3, 6, 99)]
+    delays = [
+        settle.unknown_task(leased(token=Token(n, 0)), "t").delay / 1e6 for n in (1, 2, 3, 6, 99)
+    ]
 
     assert delays == [10, 20, 40, 300, 300]
 
