@@ -15,7 +15,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from oxmill import errors
+from oxmill import App, errors
+from oxmill.cli import supervise
 from oxmill.cli.exits import Exit, exit_code
 from oxmill.cli.framework import Command
 from oxmill.cli.locate import Place, load, locate
@@ -225,6 +226,39 @@ def test_who_looks_at_a_store_that_is_not_there_is_told_and_makes_none(words, tm
 def test_a_store_that_is_not_there_can_be_examined(words, tmp_path):
     run(*words, "--url", f"sqlite:///{tmp_path}/no.db")
     assert list(tmp_path.iterdir()) == []
+
+
+IN_NO_FOLDER = [
+    ("worker", "--drain"),
+    ("dev",),
+    ("doctor",),
+    ("db", "check"),
+    ("db", "migrate"),
+    ("enqueue", "x", "--raw"),
+]
+
+
+@pytest.mark.parametrize("words", IN_NO_FOLDER, ids=" ".join)
+def test_a_store_in_a_folder_that_is_not_there_is_refused(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = tmp_path / "lost.py"
+    app.write_text('from oxmill import App\napp = App("sqlite:///jobs.db")\n', encoding="utf-8")
+    url = f"sqlite:///{tmp_path}/no/x.db"
+    done = subprocess.run(
+        supervise.oxmill(*words, "--app", str(app), "--url", url),
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    assert f"there is no folder {tmp_path}/no; create it, or give another path" in done.stderr
+    assert done.returncode == Exit.STORE, done.stderr
+
+
+def test_an_app_that_runs_on_a_folder_that_is_not_there_says_so(tmp_path):
+    app = App(f"sqlite:///{tmp_path}/no/x.db")
+    with pytest.raises(errors.StoreRefused, match="there is no folder"), app.running():
+        pass
 
 
 def test_a_database_without_our_tables_is_left_as_it_is(tmp_path):

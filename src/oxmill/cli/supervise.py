@@ -134,12 +134,13 @@ class Reloader:
         self._stopping = False
 
     def run(self) -> int:
-        """Until a signal comes, or the first start shows that the command line is wrong."""
+        """Until a signal comes, or the first start shows that it cannot work like this."""
         with passing_on(self._stop):
             while self._child.alive or not self._stopping:
                 self._child.start_if_due()
                 code = self._child.ended()
-                if code == Exit.USAGE and not self._reloaded:  # told to run what is not there
+                # Told to run what is not there, or on a store that cannot be used.
+                if code in (Exit.USAGE, Exit.STORE) and not self._reloaded:
                     return code
                 if code is not None and not self._stopping:
                     say(f"the worker ended with code {code}; waiting for a change", tone="warn")
