@@ -166,6 +166,20 @@ def goes_on(settlement: Settlement) -> bool:
     return settlement.flow is not None and settlement.flow.resume is not None
 
 
+SPAWNED: Final = "spawned"
+
+
+def foreseen(job: LeasedJob, settlement: Settlement) -> str:
+    """What the store will make of a settlement, as the log tells it: a retry without an attempt left
+    fails the job, and a run that has spawned others has not completed it."""
+    if goes_on(settlement):
+        return SPAWNED
+    retried = settlement.outcome is Outcome.RETRY
+    if retried and job.failures + 1 >= job.max_attempts:
+        return Outcome.FAIL.value
+    return settlement.outcome.value
+
+
 def rate_limited(job: LeasedJob, length: Micros, scope: Scope) -> Settlement:
     """Back to its old place in line, behind a gate that stays closed for this long."""
     return Settlement(
