@@ -91,8 +91,10 @@ class Child:
 class Supervisor:
     """Runs children until all are done or a signal comes; what dies is started again."""
 
-    def __init__(self, argv: Sequence[str], number: int) -> None:
+    def __init__(self, argv: Sequence[str], number: int, *, drains: bool = False) -> None:
         self._children = [Child(argv) for _ in range(number)]
+        # What will not get better by trying; and a drain does not wait for a store.
+        self._hopeless = (Exit.USAGE, Exit.STORE) if drains else (Exit.USAGE,)
         self._stopping = False
 
     def run(self) -> int:
@@ -110,7 +112,7 @@ class Supervisor:
     def _after(self, child: Child, code: int) -> int:
         if self._stopping or code == ExitCode.OK:  # drained, or told to stop
             return abs(code)
-        if code == Exit.USAGE:  # it will not get better by trying
+        if code in self._hopeless:
             self._stop()
             return code
         if code != ExitCode.RECYCLE:
