@@ -116,6 +116,33 @@ def test_show_draws_for_other_programs(shell, flow):
     assert shell("flows", "show", "f1", "--draw", "dot").stdout.startswith('digraph "import" {')
 
 
+def test_show_tells_which_step_handed_over(shell):
+    steps = tuple(
+        NewJob(
+            id=f"p.{n}",
+            queue="default",
+            task="step",
+            payload=b'{"pipeline":"pipe","way":[["step",0]],"at":0,"number":%d}' % n,
+            flow="p",
+        )
+        for n in (0, 1)
+    )
+    enqueue = Enqueue(jobs=steps, flow=NewFlow(id="p", name="pipe"))
+    shell.driver.run(shell.driver.enqueueing.enqueue(enqueue))
+
+    tree = shell("flows", "show", "p").stdout.split("\n\n")[1].splitlines()
+    assert tree == ["├─ step  waiting  p.0", "└─ step  waiting  p.1  handed over by .0"]
+    jobs = shell.data("flows", "show", "p")["jobs"]
+    assert [job["handed_over_by"] for job in jobs] == [None, "p.0"]
+
+
+def test_a_drawing_is_no_data(shell, flow):
+    flow("f1")
+    for form in ("json", "ndjson"):
+        result = shell("flows", "show", "f1", "--draw", "mermaid", "-o", form, code=2)
+        assert "--draw prints a graph" in result.stderr
+
+
 def test_no_such_flow_is_exit_3(shell):
     for words in (("show", "x"), ("cancel", "x"), ("retry", "x")):
         assert "there is no flow x" in shell("flows", *words, code=3).stderr

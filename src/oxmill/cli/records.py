@@ -112,8 +112,15 @@ def flow(info: FlowInfo) -> dict[str, Any]:
 
 def flow_tree(tree: FlowTree) -> Record:
     """A flow with its jobs and their edges."""
+    handed_over = tree.handed_over()
     jobs = [
-        brief(job) | {"parent": job.parent, "after": list(job.after), "joined": list(job.joined)}
+        brief(job)
+        | {
+            "parent": job.parent,
+            "after": list(job.after),
+            "joined": list(job.joined),
+            "handed_over_by": handed_over.get(job.id),
+        }
         for job in tree.jobs
     ]
     return flow(tree.flow) | {"jobs": jobs}
