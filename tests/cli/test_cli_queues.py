@@ -353,6 +353,39 @@ def test_cron_pause_and_resume(shell):
     assert shell("cron", "resume", "nightly").stdout == "nightly: open\n"
 
 
+def test_cron_set_changes_when_it_ticks(shell):
+    put(shell)
+    said = shell("cron", "set", "nightly", "--cron", "30 4 * * *", "--tz", "Europe/Paris").stdout
+    assert said == "nightly: 30 4 * * * Europe/Paris\n"
+    words = ("--every", "90s", "--catch-up", "all", "--window", "2h", "--jitter", "5s")
+    told = shell.data("cron", "set", "nightly", *words, "--overlap", "skip")
+    assert (told["cron"], told["every_seconds"], told["zone"]) == (None, 90, "Europe/Paris")
+    assert (told["catch_up"], told["window_seconds"]) == ("all", 7200)
+    assert (told["overlap"], told["jitter_seconds"]) == ("skip", 5)
+    assert told["source"] not in ("", "code")
+
+    assert "follows the code" in shell("cron", "set", "nightly", "--follow-code").stdout
+    assert shell.data("cron")[0]["source"] == "code"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        ((), 2, "name what to change"),
+        (("--cron", "0 4 * * *", "--follow-code"), 2, "name what to change"),
+        (("--cron", "nonsense"), 2, "is not a cron expression"),
+        (("--tz", "Mars/Olympus"), 2, "is not a time zone"),
+        (("--every", "1s", "--cron", "* * * * *"), 2, "cron or every, not both"),
+        (("--window", "soon"), 2, "window"),
+    ],
+)
+def test_cron_set_refuses_what_makes_no_sense(shell, words, code, hint):
+    put(shell)
+    before = shell.data("cron")
+    assert hint in shell("cron", "set", "nightly", *words, code=code).stderr
+    assert shell.data("cron") == before
+
+
 def test_cron_rm_removes_for_good(shell):
     put(shell)
     put(shell, name="hourly")
@@ -365,6 +398,7 @@ def test_an_unknown_schedule_is_exit_3_with_the_nearest_name(shell):
     put(shell)
     assert "Did you mean nightly?" in shell("cron", "next", "nihgtly", code=3).stderr
     assert "Did you mean nightly?" in shell("cron", "pause", "nihgtly", code=3).stderr
+    assert "Did you mean nightly?" in shell("cron", "set", "nihgtly", "--tz", "UTC", code=3).stderr
 
 
 # -- status and doctor -----------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class NotFound(click.ClickException):
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.JobNotFound, Exit.NOT_FOUND),
     (errors.FlowNotFound, Exit.NOT_FOUND),
+    (errors.ScheduleNotFound, Exit.NOT_FOUND),
     (errors.TaskNotFound, Exit.NOT_FOUND),
     (errors.ResultTimeout, Exit.TIMEOUT),
     (errors.BadInput, Exit.USAGE),
