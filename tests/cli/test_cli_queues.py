@@ -116,7 +116,7 @@ def test_what_is_closed_is_told_among_very_many_rules(shell):
 
 @pytest.mark.parametrize("verb", ["block", "unblock"])
 def test_a_block_is_for_those_who_say_that_they_are_operators(shell, verb):
-    refused = shell("queues", verb, "mail", code=1)
+    refused = shell("queues", verb, "mail", code=2)
 
     assert "--operator" in refused.stderr
 
@@ -227,7 +227,12 @@ def test_a_queue_is_shown_with_its_gates_and_rules(shell):
     assert "group:acme: paused by" in text
     assert [(gate["group"], gate["running"]) for gate in data["gates"]] == [(None, 1), ("acme", 1)]
     assert [rule["target"] for rule in data["other_rules"]] == ["acme"]
-    assert "none" in shell("queues", "show", "unknown").stdout
+
+
+def test_a_queue_that_the_store_does_not_know_is_exit_3(shell):
+    shell.enqueue("a1", queue="mail")
+    told = shell("queues", "show", "mial", code=3).stderr
+    assert "queue 'mial'. Did you mean mail? See: oxmill queues list" in told
 
 
 def test_events_tell_who_did_what(shell):

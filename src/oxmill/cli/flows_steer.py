@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import click
 
+from oxmill.cli.exits import Exit
 from oxmill.cli.flows_look import open_flow
 from oxmill.cli.framework import Command
-from oxmill.cli.output import show_one
+from oxmill.cli.output import say, show_one
 from oxmill.cli.session import Session
+from oxmill.cli.steer import Consent, agreed, consenting
 from oxmill.cli.steer import jobs as counted
+from oxmill.model.state import LIVE, State
+from oxmill.queue.tree import descendants, not_in_flow
 
 
 @click.command(
@@ -21,14 +28,30 @@ from oxmill.cli.steer import jobs as counted
 @click.argument("flow_id", metavar="ID")
 @click.argument("jobs", nargs=-1)
 @click.option("--reason", help="Why; kept with the jobs.")
+@consenting
 @click.pass_obj
 def cancel_flow(
-    session: Session, *, flow_id: str, jobs: tuple[str, ...], reason: str | None
-) -> None:
-    """Cancel a whole flow, or some of its jobs with all that they have spawned."""
+    session: Session,
+    *,
+    flow_id: str,
+    jobs: tuple[str, ...],
+    reason: str | None,
+    consent: Consent,
+) -> int:
+    """Cancel a whole flow, or some of its jobs with all that they have spawned.
+
+    Exits 1 if there was nothing to cancel.
+    """
     flow = open_flow(session, flow_id)
-    number = flow.cancel(*jobs, reason=reason, author=session.author)
-    _tell(session, flow_id, number, "cancelled")
+    tree = flow.tree()
+    chosen = descendants(tree, jobs) if jobs else tuple(job.id for job in tree.jobs)
+    number = sum(job.state in LIVE for job in tree.jobs if job.id in set(chosen))
+    return _carry_out(
+        session,
+        flow_id,
+        Order("cancel", "cancelled", number, consent),
+        lambda: flow.cancel(*jobs, reason=reason, author=session.author),
+    )
 
 
 @click.command(
@@ -40,16 +63,45 @@ def cancel_flow(
 )
 @click.argument("flow_id", metavar="ID")
 @click.argument("jobs", nargs=-1)
+@consenting
 @click.pass_obj
-def retry_flow(session: Session, *, flow_id: str, jobs: tuple[str, ...]) -> None:
+def retry_flow(session: Session, *, flow_id: str, jobs: tuple[str, ...], consent: Consent) -> int:
     """Drive the failed and cancelled jobs of a flow again, all or these.
 
-    What succeeded is not run again; what waited for a failed job waits again.
+    What succeeded is not run again; what waited for a failed job waits again. Exits 1 if there was
+    nothing to retry.
     """
-    number = open_flow(session, flow_id).retry(*jobs, author=session.author)
-    _tell(session, flow_id, number, "retried")
+    flow = open_flow(session, flow_id)
+    tree = flow.tree()
+    known = {job.id: job for job in tree.jobs}
+    for job_id in jobs:
+        if job_id not in known:
+            raise not_in_flow(flow_id, job_id)
+    number = sum(known[each].state in (State.FAILED, State.CANCELLED) for each in jobs or known)
+    return _carry_out(
+        session,
+        flow_id,
+        Order("retry", "retried", number, consent),
+        lambda: flow.retry(*jobs, author=session.author),
+    )
 
 
-def _tell(session: Session, flow_id: str, number: int, done: str) -> None:
-    record = {"flow": flow_id, done: number}
-    show_one(record, lambda: f"{counted(number)} {done}", session.output)
+class Order(NamedTuple):
+    """What is to be done to how many jobs of a flow, and what the user has said beforehand."""
+
+    verb: str
+    done: str
+    number: int
+    consent: Consent
+
+
+def _carry_out(session: Session, flow_id: str, order: Order, act: Callable[[], int]) -> int:
+    if not order.number and not order.consent.dry_run:
+        say(f"flow {flow_id} has no job to {order.verb}: left as it is", tone="warn")
+        return Exit.FAILED
+    if not agreed(order.verb, order.number, order.consent, asks=True):
+        return Exit.OK
+    number = act()
+    record = {"flow": flow_id, order.done: number}
+    show_one(record, lambda: f"{counted(number)} {order.done}", session.output)
+    return Exit.OK

@@ -71,7 +71,7 @@ def command(session: Session, /, *, place: str | None, processes: int, **given: 
     does not answer is waited for; with --drain the worker gives up after 30 s and exits with 4.
     """
     if place is not None:
-        session.given = place
+        session.name_app(place)
     recycled = given["max_jobs"] or given["max_rss"]
     if processes > 1 or (recycled and SUPERVISED not in os.environ):
         words = [*argv(given), *session.words()]

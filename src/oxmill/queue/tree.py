@@ -96,7 +96,9 @@ def read_tree(driver: Driver, flow: FlowInfo) -> Talk[FlowTree]:
 
 def not_in_flow(flow_id: str, job_id: str) -> JobNotFound:
     """What is said of a job that a flow does not have."""
-    return JobNotFound(job_id, f"flow {flow_id} has no job {job_id}; see app.flows")
+    return JobNotFound(
+        job_id, f"flow {flow_id} has no job {job_id}. Look with: oxmill flows show {flow_id}"
+    )
 
 
 def descendants(tree: FlowTree, roots: Iterable[str]) -> tuple[str, ...]:
