@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,7 +15,8 @@ from oxmill.cli.session import Session
 from oxmill.cli.steer import Consent, agreed, consenting
 from oxmill.cli.steer import jobs as counted
 from oxmill.model.state import LIVE, State
-from oxmill.queue.tree import descendants, not_in_flow
+from oxmill.queue.flow import Flow
+from oxmill.queue.tree import descendants
 
 
 @click.command(
@@ -43,9 +44,7 @@ def cancel_flow(
     Exits 1 if there was nothing to cancel.
     """
     flow = open_flow(session, flow_id)
-    tree = flow.tree()
-    chosen = descendants(tree, jobs) if jobs else tuple(job.id for job in tree.jobs)
-    number = sum(job.state in LIVE for job in tree.jobs if job.id in set(chosen))
+    number = _count(flow, jobs, LIVE, spawned=True)
     return _carry_out(
         session,
         flow_id,
@@ -72,18 +71,26 @@ def retry_flow(session: Session, *, flow_id: str, jobs: tuple[str, ...], consent
     nothing to retry.
     """
     flow = open_flow(session, flow_id)
-    tree = flow.tree()
-    known = {job.id: job for job in tree.jobs}
-    for job_id in jobs:
-        if job_id not in known:
-            raise not_in_flow(flow_id, job_id)
-    number = sum(known[each].state in (State.FAILED, State.CANCELLED) for each in jobs or known)
+    number = _count(flow, jobs, frozenset({State.FAILED, State.CANCELLED}))
     return _carry_out(
         session,
         flow_id,
         Order("retry", "retried", number, consent),
         lambda: flow.retry(*jobs, author=session.author),
     )
+
+
+def _count(
+    flow: Flow[Any], jobs: tuple[str, ...], states: frozenset[State], *, spawned: bool = False
+) -> int:
+    """How many jobs in these states an order is about: of the whole flow, or of these jobs, and what
+    they have spawned; `JobNotFound` if one of them is not a job of it."""
+    if not jobs:
+        return sum(number for state, number in flow.info().counts.items() if state in states)
+    tree = flow.tree()
+    found = descendants(tree, jobs)
+    chosen = set(found if spawned else jobs)
+    return sum(job.state in states for job in tree.jobs if job.id in chosen)
 
 
 class Order(NamedTuple):

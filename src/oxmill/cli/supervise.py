@@ -26,6 +26,8 @@ STOP_SECONDS = 10.0
 STEADY_SECONDS = 60.0
 """A child that ran this long was healthy: the next wait starts small again."""
 
+_UNUSABLE = frozenset({Exit.USAGE, Exit.STORE})
+
 
 def oxmill(*words: str) -> list[str]:
     """A command line of ours, for a process of its own."""
@@ -142,7 +144,7 @@ class Reloader:
                 self._child.start_if_due()
                 code = self._child.ended()
                 # Told to run what is not there, or on a store that cannot be used.
-                if code in (Exit.USAGE, Exit.STORE) and not self._reloaded:
+                if code is not None and code in _UNUSABLE and not self._reloaded:
                     return code
                 if code is not None and not self._stopping:
                     say(f"the worker ended with code {code}; waiting for a change", tone="warn")
