@@ -56,7 +56,7 @@ def bind(pages: list[str], cover: str) -> str:
 
 
 def main() -> None:
-    logging.getLogger("oxmill").setLevel(logging.ERROR)
+    logging.getLogger("oxmill").setLevel(logging.CRITICAL)
     reports = app.pipeline("report", plan, compose, state=Report, lookup=["customer"])
     with app.running(slots=4):
         run = reports.start({"customer": "acme"})

@@ -105,7 +105,13 @@ def _open_server(kind: str, url: str, clock: Clock | None, *, doorbell: bool, mo
         if kind == "redis":
             from oxmill.drivers.redis.driver import open_redis  # noqa: PLC0415 - an extra
 
-            return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+            try:
+                return open_redis(url, clock=clock, doorbell=doorbell, mode=mode)
+            except BadConfig as error:
+                if "://" in str(error):  # it says how to write it
+                    raise
+                example = "redis://user:password@host:6379/0?timeout=10"
+                raise BadConfig(f"{error}; write the URL as in {example}") from None
         if kind == "postgres":
             from oxmill.drivers.postgres.driver import open_postgres  # noqa: PLC0415 - an extra
 

@@ -22,6 +22,7 @@ OxmillError
 │   ├── JobNotFound          there is no such job, or it has been pruned
 │   └── ResultTimeout        it has not ended yet
 ├── FlowNotFound             there is no such flow, or it has been pruned
+├── ScheduleNotFound         the store knows no schedule of that name
 ├── LostLease                the token is superseded: another holder may have the job
 ├── NotAllowed               the caller's role may not do this
 ├── TaskNotFound             no task of that name is declared
@@ -161,6 +162,19 @@ class ResultTimeout(JobError, TimeoutError):
 
 class FlowNotFound(OxmillError, LookupError):
     """There is no such flow: never enqueued, or pruned after its retention."""
+
+
+class ScheduleNotFound(OxmillError, LookupError):
+    """The store knows no schedule of that name; `near` holds the closest names."""
+
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"there is no schedule {name!r}.{hint} See: oxmill cron list")
+        self.name = name
+        self.near = tuple(near)
+
+    def __reduce__(self) -> tuple[type[ScheduleNotFound], tuple[str, tuple[str, ...]]]:
+        return type(self), (self.name, self.near)
 
 
 class LostLease(OxmillError):

@@ -116,14 +116,43 @@ def test_show_draws_for_other_programs(shell, flow):
     assert shell("flows", "show", "f1", "--draw", "dot").stdout.startswith('digraph "import" {')
 
 
+def test_show_tells_which_step_handed_over(shell):
+    steps = tuple(
+        NewJob(
+            id=f"p.{n}",
+            queue="default",
+            task="step",
+            payload=b'{"pipeline":"pipe","way":[["step",0]],"at":0,"number":%d}' % n,
+            flow="p",
+        )
+        for n in (0, 1)
+    )
+    enqueue = Enqueue(jobs=steps, flow=NewFlow(id="p", name="pipe"))
+    shell.driver.run(shell.driver.enqueueing.enqueue(enqueue))
+
+    tree = shell("flows", "show", "p").stdout.split("\n\n")[1].splitlines()
+    assert tree == ["├─ step  waiting  p.0", "└─ step  waiting  p.1  handed over by .0"]
+    jobs = shell.data("flows", "show", "p")["jobs"]
+    assert [job["handed_over_by"] for job in jobs] == [None, "p.0"]
+
+
+def test_a_drawing_is_no_data(shell, flow):
+    flow("f1")
+    for form in ("json", "ndjson"):
+        result = shell("flows", "show", "f1", "--draw", "mermaid", "-o", form, code=2)
+        assert "--draw prints a graph" in result.stderr
+
+
 def test_no_such_flow_is_exit_3(shell):
     for words in (("show", "x"), ("cancel", "x"), ("retry", "x")):
-        assert "there is no flow x" in shell("flows", *words, code=3).stderr
+        told = shell("flows", *words, code=3).stderr
+        assert "there is no flow x" in told
+        assert "oxmill flows list" in told
 
 
 def test_cancel_ends_the_whole_flow(shell, flow):
     flow("f1")
-    result = shell("flows", "cancel", "f1", "--reason", "no need")
+    result = shell("flows", "cancel", "f1", "--reason", "no need", "--yes")
     assert "cancelled" in result.stdout
     assert shell.state("f1.0") is State.CANCELLED
     assert shell.data("flows", "show", "f1")["status"] == "failed"
@@ -131,7 +160,7 @@ def test_cancel_ends_the_whole_flow(shell, flow):
 
 def test_cancel_ends_some_jobs_of_it(shell, flow):
     flow("f1")
-    assert shell.data("flows", "cancel", "f1", "f1.0")["cancelled"] == 1
+    assert shell.data("flows", "cancel", "f1", "f1.0", "--yes")["cancelled"] == 1
     assert shell.state("f1.0") is State.CANCELLED
     assert shell.state("f1.2") is State.FAILED
     assert "has no job zzz" in shell("flows", "cancel", "f1", "zzz", code=3).stderr
@@ -141,13 +170,40 @@ def test_retry_drives_what_failed_again(shell, flow):
     flow("f1")
     settle(shell, Outcome.FAIL, error=Failure(type="ValueError"))
     assert shell.data("flows", "list")[0]["status"] == "failed"
-    assert shell.data("flows", "retry", "f1") == {"flow": "f1", "retried": 3}
+    assert shell.data("flows", "retry", "f1", "-y") == {"flow": "f1", "retried": 3}
     assert shell.state("f1.0") is State.WAITING
     assert shell.state("f1.2") is State.HELD
     flow("f2")
     for stranger in ("zzz", "f2.0"):
         told = shell("flows", "retry", "f1", "f1.0", stranger, code=3)
-        assert f"flow f1 has no job {stranger}" in told.stderr
+        assert f"flow f1 has no job {stranger}. Look with: oxmill flows show f1" in told.stderr
+
+
+@pytest.mark.parametrize(("verb", "count"), [("cancel", 3), ("retry", 2)])
+def test_orders_about_a_flow_are_counted_and_want_a_yes(shell, flow, verb, count):
+    flow("f1")
+    if verb == "retry":
+        (first, _) = shell.claim()
+        item = Settlement(id=first.id, token=first.token, outcome=Outcome.FAIL)
+        shell.driver.run(shell.driver.settling.settle(Settle(items=(item,))))
+    before = shell.data("flows", "show", "f1")
+
+    dry = shell("flows", verb, "f1", "--dry-run").stderr
+    assert dry == f"would {verb} {count} jobs; nothing was changed\n"
+    refused = shell("flows", verb, "f1", code=2).stderr
+    assert f"would {verb} {count} jobs: add --yes" in refused
+    assert "would retry 0 jobs" in shell("flows", "retry", "f1", "f1.1", "--dry-run").stderr
+    assert shell.data("flows", "show", "f1")["counts"] == before["counts"]
+
+
+def test_an_order_that_finds_nothing_to_do_is_exit_1_for_flows_as_for_jobs(shell, flow):
+    flow("f1")
+    settle(shell)
+    settle(shell)
+    for verb in ("cancel", "retry"):
+        told = shell("flows", verb, "f1", "--yes", code=1).stderr
+        assert told == f"flow f1 has no job to {verb}: left as it is\n"
+        assert "left as it is" in shell("jobs", verb, "f1.0", code=1).stderr
 
 
 def test_jobs_are_listed_by_flow(shell, flow):

@@ -1,12 +1,13 @@
 """`oxmill jobs`."""
 
+import json
 import threading
 
 import pytest
 
 from oxmill.model.info import Beat, WorkerInfo
 from oxmill.model.query import Get
-from oxmill.model.settlement import Outcome, Settle, Settlement
+from oxmill.model.settlement import Failure, Outcome, Settle, Settlement
 from oxmill.model.state import State
 
 # -- list ------------------------------------------------------------------------------------------
@@ -120,6 +121,20 @@ def test_show_tells_everything_about_a_failed_job(shell):
     assert "Traceback: here" in text
 
 
+def test_the_last_attempt_of_an_exhausted_job_does_not_read_as_a_retry(shell):
+    shell.enqueue("a1", max_attempts=2)
+    for _ in range(2):
+        (job,) = shell.claim()
+        shell.clock.advance(5_470)
+        error = Failure(type="RuntimeError", message="boom")
+        item = Settlement(id=job.id, token=job.token, outcome=Outcome.RETRY, error=error)
+        shell.driver.run(shell.driver.settling.settle(Settle(items=(item,))))
+
+    first, last = shell("jobs", "show", "a1").stdout.partition("attempts\n")[2].splitlines()[:2]
+    assert first.endswith("retry, ran 5.47ms: RuntimeError: boom")
+    assert last.endswith("failed, no attempt left, ran 5.47ms: RuntimeError: boom")
+
+
 def test_show_as_data(shell):
     shell.complete("a1", result=b'{"n":[1,2]}')
     job = shell.data("jobs", "show", "a1")
@@ -173,6 +188,22 @@ def test_explain_knows_the_workers(shell):
 def test_wait_gives_the_result_and_exit_0(shell):
     shell.complete("a1")
     assert shell("jobs", "wait", "a1").stdout.split() == ["a1", "succeeded", "42"]
+
+
+def test_several_jobs_that_were_waited_for_are_one_document(shell):
+    shell.complete("a1", "a2")
+
+    assert shell.data("jobs", "wait", "a1")["id"] == "a1"
+    assert [job["id"] for job in shell.data("jobs", "wait", "a1", "a2")] == ["a1", "a2"]
+    lines = shell("jobs", "wait", "a1", "a2", "-o", "ndjson").stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a1", "a2"]
+
+
+def test_a_wait_that_gives_up_tells_what_has_ended(shell):
+    shell.complete("a1")
+    shell.enqueue("a2")
+    told = shell.data("jobs", "wait", "a1", "a2", "--timeout", "10ms", code=5)
+    assert [job["id"] for job in told] == ["a1"]
 
 
 def test_wait_for_a_failed_job_is_exit_1(shell):

@@ -15,7 +15,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from oxmill import errors
+from oxmill import App, errors
+from oxmill.cli import supervise
 from oxmill.cli.exits import Exit, exit_code
 from oxmill.cli.framework import Command
 from oxmill.cli.locate import Place, load, locate
@@ -171,6 +172,11 @@ def test_an_unknown_store_is_exit_2_and_says_which_there_are():
         (errors.StoreUnavailable("m"), Exit.STORE),
         (errors.SchemaMismatch("m"), Exit.STORE),
         (errors.NotSupported("m"), Exit.FAILED),
+        (errors.ScheduleNotFound("x"), Exit.NOT_FOUND),
+        (errors.NotAllowed("m"), Exit.USAGE),
+        (errors.IdConflict("x"), Exit.USAGE),
+        (errors.DuplicateJob("k", "x"), Exit.USAGE),
+        (errors.WrongContext("m"), Exit.USAGE),
         (KeyboardInterrupt(), Exit.INTERRUPT),
         (click.Abort(), Exit.INTERRUPT),
         (click.UsageError("m"), Exit.USAGE),
@@ -225,6 +231,39 @@ def test_who_looks_at_a_store_that_is_not_there_is_told_and_makes_none(words, tm
 def test_a_store_that_is_not_there_can_be_examined(words, tmp_path):
     run(*words, "--url", f"sqlite:///{tmp_path}/no.db")
     assert list(tmp_path.iterdir()) == []
+
+
+IN_NO_FOLDER = [
+    ("worker", "--drain"),
+    ("dev",),
+    ("doctor",),
+    ("db", "check"),
+    ("db", "migrate"),
+    ("enqueue", "x", "--raw"),
+]
+
+
+@pytest.mark.parametrize("words", IN_NO_FOLDER, ids=" ".join)
+def test_a_store_in_a_folder_that_is_not_there_is_refused(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = tmp_path / "lost.py"
+    app.write_text('from oxmill import App\napp = App("sqlite:///jobs.db")\n', encoding="utf-8")
+    url = f"sqlite:///{tmp_path}/no/x.db"
+    done = subprocess.run(
+        supervise.oxmill(*words, "--app", str(app), "--url", url),
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    assert f"there is no folder {tmp_path}/no; create it, or give another path" in done.stderr
+    assert done.returncode == Exit.STORE, done.stderr
+
+
+def test_an_app_that_runs_on_a_folder_that_is_not_there_says_so(tmp_path):
+    app = App(f"sqlite:///{tmp_path}/no/x.db")
+    with pytest.raises(errors.StoreRefused, match="there is no folder"), app.running():
+        pass
 
 
 def test_a_database_without_our_tables_is_left_as_it_is(tmp_path):
@@ -422,6 +461,38 @@ def test_dev_says_what_is_not_there_before_anything_else(project, path):
     assert run("dev", path, code=2).stderr.startswith("error: there is no ")
 
 
+@pytest.mark.parametrize("command", ["worker", "dev"])
+def test_an_app_named_without_an_option_is_not_called_one(project, command):
+    told = run(command, "nope.py", code=2).stderr
+    assert "there is no file nope.py (named by the command line)" in told
+    assert "(named by --app)" in run(command, "--app", "nope.py", code=2).stderr
+
+
+def test_a_job_in_memory_is_gone_and_that_is_told():
+    assert "gone with it" in run("enqueue", "x", "--raw", "--url", "memory://").stderr
+
+
+@pytest.mark.parametrize("url", ["redis://host:port/0", "redis://h/x", "redis://h?timeout=soon"])
+def test_a_malformed_url_of_redis_is_told_how_to_write_it(url):
+    told = run("jobs", "list", "--url", url, code=2).stderr
+    assert "write the URL as in redis://user:password@host:6379/0" in told
+
+
+def test_a_step_cannot_be_enqueued_alone(project):
+    Path("steps.py").write_text(
+        "from oxmill import App\napp = App('sqlite:///x.db')\n"
+        "@app.step(name='one')\ndef one() -> None: ...\n",
+        encoding="utf-8",
+    )
+    assert "start a pipeline" in run("enqueue", "one", "--app", "steps.py", code=2).stderr
+
+
+def test_a_taken_id_is_exit_2(tmp_path):
+    words = ("enqueue", "x", "--raw", "--id", "one", "--url", f"sqlite:///{tmp_path}/x.db")
+    run(*words)
+    assert "id 'one' belongs to" in run(*words, "-q", "other", code=2).stderr
+
+
 @pytest.mark.parametrize("url", ["redis://x", "memory://"])
 def test_a_store_without_sql_has_no_schema_to_print(url):
     assert "has no SQL schema" in run("db", "sql", "--url", url, code=2).stderr
@@ -444,8 +515,21 @@ def test_no_colour_off_a_terminal_and_none_with_no_color(project):
     assert "\x1b" not in plain.stderr
     forced = run("tasks", "--app", "nope.py", code=2, env={"CLICOLOR_FORCE": "1"})
     assert "\x1b[31m" in forced.stderr
+    off = run("tasks", "--app", "nope.py", code=2, env={"CLICOLOR_FORCE": "0"})
+    assert "\x1b" not in off.stderr
     both = {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}
     assert "\x1b" not in run("tasks", "--app", "nope.py", code=2, env=both).stderr
+
+
+def test_tables_have_colours_where_they_are_forced(tmp_path):
+    url = ("--url", f"sqlite:///{tmp_path}/x.db")
+    run("enqueue", "send", "--raw", "--delay", "1h", *url)
+    forced = run("jobs", "list", *url, env={"CLICOLOR_FORCE": "1"}).stdout
+    plain = run("jobs", "list", *url, env={"CLICOLOR_FORCE": None}).stdout
+    assert "\x1b[90mscheduled\x1b[0m" in forced
+    cells = [line.split()[:5] for line in plain.splitlines()]  # the others tell how long ago
+    assert [line.split()[:5] for line in click.unstyle(forced).splitlines()] == cells
+    assert "\x1b" not in plain
 
 
 def test_a_reader_that_goes_away_leaves_no_traceback():

@@ -116,7 +116,7 @@ def test_what_is_closed_is_told_among_very_many_rules(shell):
 
 @pytest.mark.parametrize("verb", ["block", "unblock"])
 def test_a_block_is_for_those_who_say_that_they_are_operators(shell, verb):
-    refused = shell("queues", verb, "mail", code=1)
+    refused = shell("queues", verb, "mail", code=2)
 
     assert "--operator" in refused.stderr
 
@@ -227,7 +227,12 @@ def test_a_queue_is_shown_with_its_gates_and_rules(shell):
     assert "group:acme: paused by" in text
     assert [(gate["group"], gate["running"]) for gate in data["gates"]] == [(None, 1), ("acme", 1)]
     assert [rule["target"] for rule in data["other_rules"]] == ["acme"]
-    assert "none" in shell("queues", "show", "unknown").stdout
+
+
+def test_a_queue_that_the_store_does_not_know_is_exit_3(shell):
+    shell.enqueue("a1", queue="mail")
+    told = shell("queues", "show", "mial", code=3).stderr
+    assert "queue 'mial'. Did you mean mail? See: oxmill queues list" in told
 
 
 def test_events_tell_who_did_what(shell):
@@ -353,6 +358,39 @@ def test_cron_pause_and_resume(shell):
     assert shell("cron", "resume", "nightly").stdout == "nightly: open\n"
 
 
+def test_cron_set_changes_when_it_ticks(shell):
+    put(shell)
+    said = shell("cron", "set", "nightly", "--cron", "30 4 * * *", "--tz", "Europe/Paris").stdout
+    assert said == "nightly: 30 4 * * * Europe/Paris\n"
+    words = ("--every", "90s", "--catch-up", "all", "--window", "2h", "--jitter", "5s")
+    told = shell.data("cron", "set", "nightly", *words, "--overlap", "skip")
+    assert (told["cron"], told["every_seconds"], told["zone"]) == (None, 90, "Europe/Paris")
+    assert (told["catch_up"], told["window_seconds"]) == ("all", 7200)
+    assert (told["overlap"], told["jitter_seconds"]) == ("skip", 5)
+    assert told["source"] not in ("", "code")
+
+    assert "follows the code" in shell("cron", "set", "nightly", "--follow-code").stdout
+    assert shell.data("cron")[0]["source"] == "code"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        ((), 2, "name what to change"),
+        (("--cron", "0 4 * * *", "--follow-code"), 2, "name what to change"),
+        (("--cron", "nonsense"), 2, "is not a cron expression"),
+        (("--tz", "Mars/Olympus"), 2, "is not a time zone"),
+        (("--every", "1s", "--cron", "* * * * *"), 2, "cron or every, not both"),
+        (("--window", "soon"), 2, "window"),
+    ],
+)
+def test_cron_set_refuses_what_makes_no_sense(shell, words, code, hint):
+    put(shell)
+    before = shell.data("cron")
+    assert hint in shell("cron", "set", "nightly", *words, code=code).stderr
+    assert shell.data("cron") == before
+
+
 def test_cron_rm_removes_for_good(shell):
     put(shell)
     put(shell, name="hourly")
@@ -365,6 +403,7 @@ def test_an_unknown_schedule_is_exit_3_with_the_nearest_name(shell):
     put(shell)
     assert "Did you mean nightly?" in shell("cron", "next", "nihgtly", code=3).stderr
     assert "Did you mean nightly?" in shell("cron", "pause", "nihgtly", code=3).stderr
+    assert "Did you mean nightly?" in shell("cron", "set", "nihgtly", "--tz", "UTC", code=3).stderr
 
 
 # -- status and doctor -----------------------------------------------------------------------------

@@ -106,6 +106,13 @@ def test_wrong_usage_is_not_tried_again(stage):
     assert len(stage.words()) <= 2
 
 
+def test_a_drain_does_not_wait_for_a_store(stage):
+    drains = TWO.replace("2)", "2, drains=True)")
+    supervisor = stage.child('tell("start"); sys.exit(4)').start(drains)
+    assert supervisor.wait(PATIENCE) == 4
+    assert len(stage.words()) <= 2
+
+
 def test_a_signal_is_passed_on_once_to_each(stage):
     supervisor = stage.child(WAIT_FOR_SIGNAL).start(TWO)
     until(lambda: len(stage.words()) == 2)

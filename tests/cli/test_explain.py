@@ -3,7 +3,7 @@
 import pytest
 
 from oxmill.model.info import GateInfo, QueueInfo, WorkerInfo
-from oxmill.model.job import Job, Reason
+from oxmill.model.job import Attempt, Job, Reason
 from oxmill.model.rule import Rule, RuleKind, Scope
 from oxmill.model.settings import QueueSettings
 from oxmill.model.settlement import Failure
@@ -151,6 +151,16 @@ def test_a_retry_names_the_failure_it_waits_for():
         error=Failure(type="ValueError"),
     )
     assert "after failure 2 of 20 (ValueError)" in told(job=retried).summary
+
+
+def test_a_job_that_its_worker_did_not_know_tells_so():
+    unknown = Failure(type="TaskNotFound", message="the worker knows no step 'whole.merge'")
+    last = Attempt(attempt=3, worker="w7", claimed_at=NOW, outcome="snooze", error=unknown)
+    put_off = job(state=State.SCHEDULED, due_at=NOW + SECOND, error=unknown, history=(last,))
+    told_ = told(job=put_off)
+
+    assert "w7 took it last, but the worker knows no step 'whole.merge'" in told_.summary
+    assert told_.closed[0].remedy.startswith("start a worker with the code that declares it")
 
 
 def test_several_closed_gates_are_counted():

@@ -187,6 +187,41 @@ def test_a_step_that_names_one_behind_goes_back_to_the_nearest(app, log, t):
     assert log == ["try", "try", "check", "try", "check"]
 
 
+def test_pictures_show_who_handed_over_to_whom(app, log, t):
+    @app.step(name="again")
+    def again(n: int) -> Next | None:
+        return Next(again, {"n": n - 1}) if n else Next(aside)
+
+    @app.step(name="aside")
+    def aside() -> None:
+        raise Spawn([part.bind(way=[], number=1, pipeline="rounds")], then=joined)
+
+    @aside.continuation
+    def joined(results: list) -> None: ...
+
+    @app.task(name="part")
+    def part(pipeline: str, way: list, number: int) -> None:
+        """Its arguments look like what steps carry."""
+
+    @app.step(name="last")
+    def last() -> None: ...
+
+    flow = app.pipeline("rounds", again, last).start({"n": 1})
+    t.run_all()
+    tree = flow.tree()
+    of = {job.id.removeprefix(flow.id): job.task for job in tree.jobs}
+    names = {job.id: f"n{number}" for number, job in enumerate(tree.jobs)}
+
+    assert of == {".0": "again", ".1": "again", ".2": "aside", ".2.1.0": "part", ".3": "last"}
+    ways = {flow.id + to: flow.id + one for one, to in ((".0", ".1"), (".1", ".2"), (".2", ".3"))}
+    assert tree.handed_over() == ways
+    drawn, graph = tree.mermaid(), tree.dot()
+    for other, one in ways.items():
+        assert f"  {names[one]} ==> {names[other]}\n" in drawn
+        assert f"  {names[one]} -> {names[other]} [style=bold];\n" in graph
+    assert (drawn.count("==>"), drawn.count("-.->")) == (3, 1)
+
+
 def test_headers_and_priority_go_along_and_a_hand_over_may_shift_it(app, steps, t):
     access = app.pipeline(
         "access", steps.prepare, steps.check, steps.grant, shift={steps.check: 5, steps.grant: -2}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oxmill import App, BadArguments, BadConfig, BadSchedule
-from oxmill.model.schedule import CatchUp, Overlap
+from oxmill import App, BadArguments, BadConfig, BadInput, BadSchedule, ScheduleNotFound
+from oxmill.model.schedule import CatchUp, Overlap, PutSchedules
 from oxmill.rules.cron import tick_job
 
 
@@ -112,3 +112,80 @@ def test_the_store_takes_the_declared_schedules(app, send):
 
     found = driver.run(driver.scheduling.schedules(ListSchedules())).items
     assert [info.schedule for info in found] == [schedule]
+
+
+# -- what people do to schedules -------------------------------------------------------------------
+
+
+@pytest.fixture
+def nightly(app, send):
+    schedule = app.cron("0 3 * * *", send.bind("ops"), name="nightly")
+    app.driver.run(app.driver.scheduling.put_schedules(PutSchedules(put=(schedule,))))
+    return schedule
+
+
+class TestSteering:
+    """On every store, blocking and async."""
+
+    @pytest.fixture
+    def app(self, new_app):
+        return new_app()
+
+    def test_schedules_are_paused_resumed_and_dropped(self, app, nightly, face):
+        (info,) = face(app.control, "schedules")
+        assert (info.schedule, info.paused) == (nightly, False)
+
+        assert face(app.control, "pause_schedule", "nightly", author="ann") == 1
+        assert face(app.control, "pause_schedule", "nightly") == 0
+        assert face(app.control, "schedules")[0].paused
+        assert face(app.control, "resume_schedule", "nightly") == 1
+        assert face(app.control, "drop_schedule", "nightly") == 1
+        assert face(app.control, "schedules") == ()
+        assert ("schedule_pause", "nightly", "ann") in [
+            (event.kind, event.target, event.author) for event in app.events()
+        ]
+
+    def test_a_schedule_is_run_now(self, app, nightly, face):
+        face(app.control, "pause_schedule", "nightly")
+        answer = face(app.control, "run_schedule", "nightly")
+        job = app.get(answer.id)
+        assert (job.task, job.queue, job.payload) == ("send", "mail", b'{"to":"ops"}')
+
+    def test_its_times_are_changed_until_the_code_is_followed_again(self, app, nightly, face):
+        now = face(app.control, "change_schedule", "nightly", "ann", every="90s", jitter="5s")
+        assert (now.cron, now.every, now.jitter, now.source) == (None, 90_000_000, 5_000_000, "ann")
+        assert now.job == nightly.job
+        assert face(app.control, "schedules")[0].schedule == now
+
+        again = face(app.control, "change_schedule", "nightly", cron="@daily", tz="Europe/Paris")
+        assert (again.cron, again.every, again.zone) == ("@daily", None, "Europe/Paris")
+        assert again.jitter == 5_000_000
+        assert face(app.control, "revert_schedule", "nightly").source == "code"
+
+    def test_code_is_no_name_for_a_person(self, app, nightly, face):
+        changed = face(app.control, "change_schedule", "nightly", "code", every="90s")
+        assert changed.source != "code"
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({}, BadInput),
+            ({"cron": "x"}, BadSchedule),
+            ({"overlap": "never"}, BadInput),
+            ({"cron": "@daily", "every": "1h"}, BadInput),
+            ({"nmae": "x"}, BadInput),
+        ],
+    )
+    def test_what_makes_no_sense_changes_nothing(self, app, nightly, face, changes, error):
+        with pytest.raises(error, match=r"nightly|cron expression"):
+            face(app.control, "change_schedule", "nightly", **changes)
+        assert face(app.control, "schedules")[0].schedule == nightly
+
+    @pytest.mark.parametrize(
+        "call",
+        ["pause_schedule", "resume_schedule", "drop_schedule", "run_schedule", "revert_schedule"],
+    )
+    def test_an_unknown_one_is_named_with_the_nearest(self, app, nightly, face, call):
+        with pytest.raises(ScheduleNotFound, match="Did you mean nightly") as caught:
+            face(app.control, call, "nihgtly")
+        assert caught.value.near == ("nightly",)

@@ -1,5 +1,7 @@
 """Fan-out at run time: children, continuations, retries, crashes."""
 
+import re
+
 import pytest
 
 from oxmill import App, BadConfig, Failed, FlowStatus, JobFailed, Spawn, State, current
@@ -274,6 +276,8 @@ def test_a_continuation_that_is_not_there_is_waited_for_as_an_unknown_task_is(ap
     t.run_all()
     record = job.refresh().record
     assert (record.state, record.failures) == (State.SCHEDULED, 0)
+    assert "knows no step 'whole.put_together'" in record.history[-1].error.message
+    assert "knows no step 'whole.put_together'" in app.explain(job.id).summary
 
     whole.continuations.update(newer)
     t.advance("5m")
@@ -307,6 +311,59 @@ def test_calls_that_cannot_be_spawned_fail_the_job(app, whole, part, t):
     }.items():
         with pytest.raises(JobFailed, match=words):
             bad.enqueue(which).result()
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("another's", "cannot go on in whole.put_together, .* use then=end"),
+        ("a task", "cannot go on in task part"),
+        ("nothing", "cannot go on in None"),
+        ("unbound", r"without its arguments; write part.bind\(...\)"),
+        ("the task alone", r"write part.bind\(...\)"),
+        ("no call", "7 cannot be spawned"),
+    ],
+)
+def test_a_mistaken_spawn_fails_its_job_at_once_and_makes_no_child(
+    app, whole, part, t, which, words
+):
+    thens = {
+        "another's": whole.continuations["put_together"],
+        "a task": part,
+        "nothing": None,
+    }
+    calls = {"unbound": [part.bind(1), part], "the task alone": part, "no call": [7]}
+
+    @app.task(name="mistaken", retry=5)
+    def mistaken() -> None:
+        raise Spawn(calls.get(which, [part.bind(1)]), then=thens.get(which, end))
+
+    @mistaken.continuation
+    def end(results: list) -> None: ...
+
+    job = mistaken.enqueue()
+    t.run_all()
+    record = job.refresh().record
+
+    assert (record.state, record.reason, record.attempt) == (State.FAILED, "refused", 1)
+    assert record.error.type == "BadFlow"
+    assert re.search(words, record.error.message)
+    assert t.jobs(task="part") == []
+
+
+def test_a_task_without_continuations_is_told_how_to_declare_one(app, part, t):
+    @app.task(name="lonely")
+    def lonely() -> None:
+        raise Spawn([part.bind(1)], then=lonely)
+
+    with pytest.raises(
+        JobFailed, match=r"it has none yet, or declare one with @lonely\.continuation"
+    ):
+        lonely.enqueue().result()
+
+
+def test_a_task_with_other_options_goes_on_in_its_own_continuation(whole, t):
+    assert whole.using(priority=3).enqueue([1]).result() == "10"
 
 
 def test_ids_of_children_stay_short():

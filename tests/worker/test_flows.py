@@ -13,6 +13,7 @@ from oxmill.model.failed import Failed
 from oxmill.model.flow import FlowStatus
 from oxmill.model.query import Get
 from oxmill.model.state import State
+from oxmill.observe.events import RunEnded
 from oxmill.queue.client import Client
 from oxmill.queue.context import current
 from oxmill.queue.declaring import Declaring
@@ -81,6 +82,27 @@ async def test_coroutines_and_functions_are_nodes_parents_and_continuations(flow
 
     assert await f.aresult(second, 8) == sum(range(200))
     assert (await f.aresult(first, 8), await f.aresult(both, 8)) == (5, 5)
+
+
+async def test_a_run_that_spawns_is_told_as_such(flowing):
+    @flowing.task(name="part")
+    async def part() -> int:
+        return 1
+
+    @flowing.task(name="fan")
+    async def fan() -> int:
+        raise Spawn([part.bind()], then=joined)
+
+    @fan.continuation
+    async def joined(results: list[int]) -> int:
+        return results[0]
+
+    await flowing.start(slots=4)
+    job_id = await flowing.enqueue(fan)
+    await flowing.ended(job_id)
+
+    told = [event.outcome for event in flowing.events(RunEnded) if event.job == job_id]
+    assert told == ["spawned", "complete"]
 
 
 async def test_children_are_spawned_and_joined_from_child_processes(children):

@@ -129,7 +129,7 @@ async def test_a_worker_counts_what_it_did(quick):
     for task in (good, good, bad):
         await quick.ended(await quick.enqueue(task))
 
-    assert dict(worker.metrics.outcomes()) == {"complete": 2, "retry": 1}
+    assert dict(worker.metrics.outcomes()) == {"complete": 2, "fail": 1}
     assert worker.metrics.runs["default", "good", "complete"].count == 2
     assert worker.metrics.settled == 3
     assert isinstance(worker.metrics, Metrics)

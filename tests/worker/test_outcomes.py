@@ -1,6 +1,7 @@
 """What a run may come to, on a real worker."""
 
 import asyncio
+import logging
 import sys
 import threading
 from dataclasses import replace
@@ -9,7 +10,7 @@ import pytest
 
 from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Snooze
 from oxmill.model.state import State
-from oxmill.observe.events import RunFailed, TaskUnknown
+from oxmill.observe.events import FailedForGood, RunFailed, TaskUnknown
 from oxmill.queue.context import current
 from oxmill.store.capabilities import Capability
 
@@ -68,7 +69,22 @@ async def test_an_exception_is_tried_again_until_attempts_are_used_up(world, kin
     assert (job.error.type, job.error.message) == ("ValueError", "nope")
     assert "in fail" in job.error.traceback
     assert "oxmill/worker" not in job.error.traceback
-    assert len(world.events(RunFailed)) == 3
+    assert [event.outcome for event in world.events(RunFailed)] == ["retry", "retry", "fail"]
+    (last,) = world.events(FailedForGood)
+    assert (last.job, last.failures, last.reason) == (job.id, 3, "exhausted")
+    assert (last.error, last.detail, last.level) == ("ValueError", "nope", logging.ERROR)
+
+
+async def test_a_job_that_is_refused_has_failed_for_good_after_one_run(world):
+    @world.task(retry=Retry(3, base=0, give_up_on=(KeyError,)))
+    async def refused():
+        raise KeyError("gone")
+
+    await world.start()
+    await world.ended(await world.enqueue(refused))
+
+    assert [event.outcome for event in world.events(RunFailed)] == ["fail"]
+    assert [event.reason for event in world.events(FailedForGood)] == ["refused"]
 
 
 async def test_a_job_that_recovers_succeeds(world):
@@ -204,6 +220,8 @@ async def test_an_unknown_task_is_put_off_and_named(world):
 
     assert event.near == ("send_mail",)
     assert (job.failures, job.crashes) == (0, 0)
+    assert job.history[-1].error.message.startswith("the worker knows no task 'send_mails'")
+    assert not world.events(RunFailed)
     assert 9_000_000 < job.due_at - job.claimed_at < 11_000_000 if job.claimed_at else True
 
 

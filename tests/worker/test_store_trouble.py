@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from oxmill.cli.exits import Exit
 from oxmill.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from oxmill.model.settlement import Settle
 from oxmill.model.state import State
@@ -15,9 +16,12 @@ from oxmill.observe.events import (
     ReadinessChanged,
     StoreBack,
     StoreTrouble,
+    WorkerStopping,
 )
 from oxmill.worker import watchdog
 from oxmill.worker.exits import ExitCode
+
+from .world import BOUND
 
 
 class Shaky:
@@ -255,6 +259,44 @@ async def test_a_turn_that_never_ends_is_a_fault(world, monkeypatch):
     serving = asyncio.create_task(worker.serve())
 
     assert await asyncio.wait_for(serving, 8) == ExitCode.FAULT
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["at the start", "later"])
+async def test_a_drain_gives_up_on_a_store_that_does_not_answer(world, monkeypatch, later):
+    monkeypatch.setattr(watchdog, "STARVED", 0.3)
+    driver, transport = shaky(world.driver)
+    left = asyncio.Event()
+
+    @world.task
+    async def one():
+        transport.fail = away
+        left.set()
+
+    await world.enqueue(one)
+    if not later:
+        transport.fail = away
+    worker = world.worker(driver, drain=True, grace=0.1)
+    monkeypatch.setattr("oxmill.worker.winding_down.SETTLE_WITHIN", 0.2)
+
+    assert await asyncio.wait_for(worker.serve(), BOUND) == ExitCode.STORE == Exit.STORE
+    assert left.is_set() is later
+    (told,) = world.events(WorkerStopping)
+    assert told.reason == "the store has not answered for 0.3 s"
+
+
+async def test_a_worker_that_does_not_drain_waits_for_its_store(world, monkeypatch):
+    monkeypatch.setattr(watchdog, "STARVED", 0.1)
+    driver, transport = shaky(world.driver)
+    transport.fail = away
+    worker = world.worker(driver)
+    serving = asyncio.create_task(worker.serve())
+    await world.until(lambda: [e for e in world.events(StoreTrouble) if e.times >= 4])
+    assert not serving.done()
+
+    transport.fail = None
+    await world.until(lambda: worker.ready)
+    worker.stop()
+    assert await asyncio.wait_for(serving, BOUND) == ExitCode.OK
 
 
 @pytest.mark.parametrize("doorbell", [True, False])

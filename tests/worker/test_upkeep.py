@@ -273,3 +273,20 @@ async def test_a_service_survives_whatever_its_rounds_raise(store, caplog):
     assert rough.rounds == 3
     assert [type(event) for event in heard] == [StoreTrouble, StoreTrouble, StoreBack]
     assert "ZeroDivisionError" in caplog.text
+
+
+async def test_what_people_changed_about_a_schedule_outlives_a_start_and_its_job_follows_the_code(
+    store, clock
+):
+    await Scheduler(store, Bus(), (schedule(every=DAY),)).run_once()
+    (there,) = infos(store).values()
+    put(store, replace(there.schedule, every=10 * SECOND, source="ann"))
+
+    newer = replace(there.schedule, job=replace(there.schedule.job, payload=b'{"new":1}'))
+    await Scheduler(store, Bus(), (newer,)).run_once()
+    held = infos(store)["s"].schedule
+    assert (held.every, held.source, held.job.payload) == (10 * SECOND, "ann", b'{"new":1}')
+
+    put(store, replace(held, source="code"))
+    await Scheduler(store, Bus(), (newer,)).run_once()
+    assert infos(store)["s"].schedule == newer

@@ -25,7 +25,7 @@ def command(session: Session, *, file: str | None, slots: int | None, no_reload:
     Without a file it takes the app that every other command would find.
     """
     if file is not None:
-        session.given = file
+        session.name_app(file)
     place = session.place()
     if place is None:
         _ = session.app  # says what to do about it

@@ -13,6 +13,7 @@ from oxmill.cli.output import say, show_one
 from oxmill.cli.selection import read_new_fields
 from oxmill.cli.session import Session
 from oxmill.cli.times import span
+from oxmill.connect import kind_of
 from oxmill.errors import BadArguments
 from oxmill.model.job import NewJob
 from oxmill.model.unique import OnConflict, UniqueKey
@@ -75,6 +76,8 @@ def command(session: Session, /, *, task: str, arguments: str, raw: bool, **give
     job = _raw_job(task, content, given) if known else _app_job(session, task, content, given)
     receipt = hold(session.opened, enqueue_jobs(session.opened, (job,)))[0]
     _tell(session, receipt)
+    if kind_of(session.store) == "memory":
+        say("memory:// lives in this process alone: the job is gone with it now", tone="warn")
 
 
 def _parse(text: str) -> dict[str, Any] | list[Any]:

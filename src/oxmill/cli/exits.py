@@ -18,6 +18,7 @@ class Exit(IntEnum):
     FAILED = 1
     """The work was done and its answer is bad: a job failed, a finding is serious."""
     USAGE = 2
+    """It was refused before anything was done: the command line, a taken id, a right that is missing."""
     NOT_FOUND = 3
     STORE = 4
     """The store cannot be reached or used, or is not there yet."""
@@ -40,9 +41,14 @@ class NotFound(click.ClickException):
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.JobNotFound, Exit.NOT_FOUND),
     (errors.FlowNotFound, Exit.NOT_FOUND),
+    (errors.ScheduleNotFound, Exit.NOT_FOUND),
     (errors.TaskNotFound, Exit.NOT_FOUND),
     (errors.ResultTimeout, Exit.TIMEOUT),
     (errors.BadInput, Exit.USAGE),
+    (errors.WrongContext, Exit.USAGE),
+    (errors.IdConflict, Exit.USAGE),
+    (errors.DuplicateJob, Exit.USAGE),
+    (errors.NotAllowed, Exit.USAGE),
     (errors.NotSupported, Exit.FAILED),
     (errors.StoreError, Exit.STORE),
     (errors.OxmillError, Exit.FAILED),

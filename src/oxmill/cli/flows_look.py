@@ -114,8 +114,13 @@ def list_flows(  # noqa: PLR0913 (click passes each option)
 def show_flow(session: Session, *, flow_id: str, draw: str | None, limit: int) -> None:
     """Show a flow: its state, and the tree of its jobs.
 
-    Jobs that a job has spawned stand below it; `after` names those that a job waits for.
+    Jobs that a job has spawned stand below it; `after` names those that a job waits for, and
+    `handed over by` the step of a pipeline before it.
     """
+    if draw is not None and session.output != "table":
+        raise click.UsageError(
+            "--draw prints a graph, -o json and ndjson print data: give one of them"
+        )
     tree = open_flow(session, flow_id).tree()
     if draw is not None:
         click.echo(DRAWINGS[draw](tree), nl=False)
@@ -138,12 +143,15 @@ def _lines(tree: FlowTree, limit: int) -> Iterator[str]:
         )
     )
     yield ""
+    handed_over = tree.handed_over()
     for number, (lead, job) in enumerate(outline(tree)):
         if number == limit:
             yield f"… and {len(tree.jobs) - limit:,} more; add -n {len(tree.jobs)}"
             return
         reason = f" ({job.reason})" if job.reason else ""
         after = f"  after {_shortened(flow.id, job.after)}" if job.after else ""
+        if (before := handed_over.get(job.id)) is not None:
+            after = f"  handed over by {_shortened(flow.id, (before,))}"
         yield f"{lead}{job.task}  {tint(job.state)}{reason}  {job.id}{after}"
 
 

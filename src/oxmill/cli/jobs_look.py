@@ -10,14 +10,15 @@ import click
 from oxmill.cli import records
 from oxmill.cli.exits import Exit
 from oxmill.cli.framework import Command
-from oxmill.cli.output import Column, Listing, encode, pairs, show_one, tint
+from oxmill.cli.output import Column, Listing, Record, encode, pairs, show_one, tint
 from oxmill.cli.paging import Piece, paged, show_pages
 from oxmill.cli.selection import selecting
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock, here, iso, span
 from oxmill.errors import JobNotFound, ResultTimeout
-from oxmill.model.job import JSON, Job
+from oxmill.model.job import JSON, Attempt, Job, Reason
 from oxmill.model.query import Filter, Find, Get
+from oxmill.model.settlement import Outcome
 from oxmill.model.state import TERMINAL, State
 from oxmill.model.value import Micros
 from oxmill.queue.explaining import situation_of
@@ -149,10 +150,17 @@ def _readable(data: bytes | None, content_type: str) -> str:
 
 def _attempts(job: Job) -> Iterator[str]:
     for item in job.history:
-        took = f" after {spell(item.ended_at - item.claimed_at)}" if item.ended_at else ""
+        ran = f", ran {spell(item.ended_at - item.claimed_at)}" if item.ended_at else ""
         error = f": {item.error.type}: {item.error.message}" if item.error else ""
-        line = f"  {item.attempt}  {clock(item.claimed_at)}  {item.outcome or 'running'}{took}"
-        yield f"{line}{error}"
+        yield f"  {item.attempt}  {clock(item.claimed_at)}  {_ended_in(job, item)}{ran}{error}"
+
+
+def _ended_in(job: Job, item: Attempt) -> str:
+    """What an attempt asked for; for the last one of a job whose attempts are used up, what came of it."""
+    last = item is job.history[-1] and job.reason == Reason.EXHAUSTED
+    if last and item.outcome == Outcome.RETRY:
+        return "failed, no attempt left"
+    return item.outcome or "running"
 
 
 @click.command(
@@ -214,14 +222,25 @@ def _gate(gate: Gate) -> Iterator[str]:
 @click.option("--timeout", callback=span, metavar="DURATION", help="Give up after this; exit 5.")
 @click.pass_obj
 def wait_for_jobs(session: Session, *, ids: tuple[str, ...], timeout: Micros | None) -> int:
-    """Wait until jobs have ended. Exits 0 if all succeeded, 1 if not, 5 if time ran out."""
+    """Wait until jobs have ended. Exits 0 if all succeeded, 1 if not, 5 if time ran out.
+
+    With -o json one job is an object and several are an array; -o ndjson has a line for each.
+    """
     deadline = None if timeout is None else time.monotonic() + timeout / 1e6
     worst = Exit.OK
-    for job_id in ids:
-        job = _wait(session, job_id, deadline)
-        show_one(records.full(job), lambda job=job: _outcome(job), session.output)  # type: ignore[misc]
-        if job.state is not State.SUCCEEDED:
-            worst = Exit.FAILED
+    told: list[Record] = []
+    whole = session.output == "json" and len(ids) > 1  # one array, of what has ended by then
+    try:
+        for job_id in ids:
+            job = _wait(session, job_id, deadline)
+            told.append(records.full(job))
+            if not whole:
+                show_one(told[-1], lambda job=job: _outcome(job), session.output)  # type: ignore[misc]
+            if job.state is not State.SUCCEEDED:
+                worst = Exit.FAILED
+    finally:
+        if whole:
+            click.echo(encode(told, indent=True))
     return worst
 
 

@@ -29,14 +29,14 @@ class Place(NamedTuple):
     source: str
 
 
-def locate(given: str | None) -> Place | None:
-    """The first place that names an app, without importing it."""
-    return next(_places(given), None)
+def locate(given: str | None, by: str = "--app") -> Place | None:
+    """The first place that names an app, without importing it. `by` says how one was given."""
+    return next(_places(given, by), None)
 
 
-def _places(given: str | None) -> Iterator[Place]:
+def _places(given: str | None, by: str) -> Iterator[Place]:
     if given:
-        yield Place(given, "--app")
+        yield Place(given, by)
     if named := os.environ.get(VARIABLE):
         yield Place(named, VARIABLE)
     for folder in (Path.cwd(), *Path.cwd().parents):

@@ -22,7 +22,7 @@ SECTIONS = {
     },
     "Queues and schedules": {
         "queues": "List, show, limit, pause, block, throttle, set and purge queues.",
-        "cron": "List, foresee, run, pause, resume and remove schedules.",
+        "cron": "List, foresee, run, change, pause, resume and remove schedules.",
     },
     "Health": {
         "status": "Show queues, workers and what is wrong, on one screen.",

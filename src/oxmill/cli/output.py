@@ -112,11 +112,13 @@ def _table(columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]]) -> Non
         max(len(column.title), *(len(row[at]) for row in rows)) for at, column in enumerate(columns)
     ]
     for row in ([column.title.upper() for column in columns], *rows):
-        cells = (
+        cells = [
             text.rjust(width) if column.right else text.ljust(width)
             for text, width, column in zip(row, widths, columns, strict=True)
-        )
-        click.echo("  ".join(cells).rstrip())
+        ]
+        cells[-1] = cells[-1].rstrip()
+        painted = (paint(cell, _TONES.get(cell.strip(), "plain")) for cell in cells)
+        click.echo("  ".join(painted).rstrip(), color=_coloured(sys.stdout))
 
 
 def _rich_table(columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]]) -> None:
@@ -145,4 +147,4 @@ def _style(text: str) -> str:
 def _coloured(stream: Any) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("CLICOLOR_FORCE")) or stream.isatty()
+    return os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0") or stream.isatty()

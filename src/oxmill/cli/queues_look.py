@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import click
 
 from oxmill.cli import records
-from oxmill.cli.framework import Command
+from oxmill.cli.exits import NotFound
+from oxmill.cli.framework import Command, nearest
 from oxmill.cli.output import Column, Listing, pairs, show_all, show_one
 from oxmill.cli.session import Session
 from oxmill.cli.times import ago, clock
@@ -98,9 +99,11 @@ def show_queue(session: Session, *, name: str, groups: tuple[str, ...]) -> None:
     """Show a queue: counts, limits and what they leave now, rules, and settings."""
     found = read_queues(session, (name,), groups or ("",))
     info = next((each for each in found.items if each.name == name), None)
-    if info is None:
-        info = QueueInfo(
-            name=name, counts={}, totals={}, oldest_waiting=None, rules=(), settings=QueueSettings()
+    if info is None or not _known(info):
+        near = nearest(name, [each.name for each in read_queues(session).items])
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise NotFound(
+            f"the store knows no job, rule or setting of queue {name!r}.{hint} See: oxmill queues list"
         )
     gates = [gate for gate in info.gates if gate.group != ""]
     record = {
@@ -109,6 +112,10 @@ def show_queue(session: Session, *, name: str, groups: tuple[str, ...]) -> None:
         "other_rules": [records.rule(rule) for rule in found.rules],
     }
     show_one(record, lambda: _lines(info, gates, found), session.output)
+
+
+def _known(info: QueueInfo) -> bool:
+    return bool(info.counts or info.totals or info.rules) or info.settings != QueueSettings()
 
 
 def _lines(info: QueueInfo, gates: list[GateInfo], found: Queues) -> str:

@@ -112,8 +112,15 @@ def flow(info: FlowInfo) -> dict[str, Any]:
 
 def flow_tree(tree: FlowTree) -> Record:
     """A flow with its jobs and their edges."""
+    handed_over = tree.handed_over()
     jobs = [
-        brief(job) | {"parent": job.parent, "after": list(job.after), "joined": list(job.joined)}
+        brief(job)
+        | {
+            "parent": job.parent,
+            "after": list(job.after),
+            "joined": list(job.joined),
+            "handed_over_by": handed_over.get(job.id),
+        }
         for job in tree.jobs
     ]
     return flow(tree.flow) | {"jobs": jobs}
@@ -212,6 +219,10 @@ def schedule(info: ScheduleInfo) -> Record:
         "cron": plan.cron,
         "every_seconds": None if plan.every is None else plan.every / 1e6,
         "zone": plan.zone,
+        "catch_up": plan.catch_up,
+        "window_seconds": plan.window / 1e6,
+        "overlap": plan.overlap,
+        "jitter_seconds": plan.jitter / 1e6,
         "task": plan.job.task,
         "queue": plan.job.queue,
         "payload": content(plan.job.payload, plan.job.content_type),

@@ -31,6 +31,7 @@ class Session:
         debug: bool = False,
     ) -> None:
         self.given = app
+        self._given_by = "--app"
         self.url = url
         self.output: Format = output
         self.debug = debug
@@ -47,7 +48,11 @@ class Session:
 
     def place(self) -> Place | None:
         """Where the app is, if there is one."""
-        return locate(self.given)
+        return locate(self.given, self._given_by)
+
+    def name_app(self, place: str) -> None:
+        """Take the app that the command line names without --app."""
+        self.given, self._given_by = place, "the command line"
 
     @property
     def app(self) -> App:

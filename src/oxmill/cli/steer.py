@@ -61,7 +61,7 @@ def steer(
     if ids:
         return _by_ids(session, action, tuple(ids), consent)
     number = count(session, chosen)
-    if not _agreed(action, number, consent, asks=True):
+    if not agreed(action.verb, number, consent, asks=True):
         return Exit.OK
     _tell(session, action, carry_out(session, action, chosen))
     return Exit.OK
@@ -75,7 +75,7 @@ def _by_ids(session: Session, action: Action, ids: tuple[str, ...], consent: Con
             f"there is no job {', '.join(missing)}; it was never enqueued, or is already removed. "
             f"Look with: oxmill jobs list",
         )
-    if not _agreed(action, len(ids), consent, asks=action.asks):
+    if not agreed(action.verb, len(ids), consent, asks=action.asks):
         return Exit.OK
     answer = carry_out(session, action, Filter(ids=ids))
     _tell(session, action, answer)
@@ -117,15 +117,16 @@ def _walked(session: Session, action: Action, chosen: Filter) -> Iterator[Steere
             return
 
 
-def _agreed(action: Action, number: int, consent: Consent, *, asks: bool) -> bool:
-    what = f"{action.verb} {jobs(number)}"
+def agreed(verb: str, number: int, consent: Consent, *, asks: bool) -> bool:
+    """Whether to do it to so many jobs: says the number, and asks for a yes unless one was given."""
+    what = f"{verb} {jobs(number)}"
     if number >= COUNT_LIMIT:
-        what = f"{action.verb} at least {jobs(number)}"
+        what = f"{verb} at least {jobs(number)}"
     if consent.dry_run:
         say(f"would {what}; nothing was changed")
         return False
     if not number:
-        say(f"no job matches; nothing to {action.verb}")
+        say(f"no job matches; nothing to {verb}")
         return False
     if consent.yes or not asks:
         return True

@@ -26,6 +26,8 @@ STOP_SECONDS = 10.0
 STEADY_SECONDS = 60.0
 """A child that ran this long was healthy: the next wait starts small again."""
 
+_UNUSABLE = frozenset({Exit.USAGE, Exit.STORE})
+
 
 def oxmill(*words: str) -> list[str]:
     """A command line of ours, for a process of its own."""
@@ -91,8 +93,10 @@ class Child:
 class Supervisor:
     """Runs children until all are done or a signal comes; what dies is started again."""
 
-    def __init__(self, argv: Sequence[str], number: int) -> None:
+    def __init__(self, argv: Sequence[str], number: int, *, drains: bool = False) -> None:
         self._children = [Child(argv) for _ in range(number)]
+        # What will not get better by trying; and a drain does not wait for a store.
+        self._hopeless = (Exit.USAGE, Exit.STORE) if drains else (Exit.USAGE,)
         self._stopping = False
 
     def run(self) -> int:
@@ -110,7 +114,7 @@ class Supervisor:
     def _after(self, child: Child, code: int) -> int:
         if self._stopping or code == ExitCode.OK:  # drained, or told to stop
             return abs(code)
-        if code == Exit.USAGE:  # it will not get better by trying
+        if code in self._hopeless:
             self._stop()
             return code
         if code != ExitCode.RECYCLE:
@@ -134,12 +138,13 @@ class Reloader:
         self._stopping = False
 
     def run(self) -> int:
-        """Until a signal comes, or the first start shows that the command line is wrong."""
+        """Until a signal comes, or the first start shows that it cannot work like this."""
         with passing_on(self._stop):
             while self._child.alive or not self._stopping:
                 self._child.start_if_due()
                 code = self._child.ended()
-                if code == Exit.USAGE and not self._reloaded:  # told to run what is not there
+                # Told to run what is not there, or on a store that cannot be used.
+                if code is not None and code in _UNUSABLE and not self._reloaded:
                     return code
                 if code is not None and not self._stopping:
                     say(f"the worker ended with code {code}; waiting for a change", tone="warn")

@@ -67,14 +67,15 @@ def command(session: Session, /, *, place: str | None, processes: int, **given: 
     """Run a worker until it is stopped.
 
     The queues are those that the app's tasks use, unless named. SIGTERM and Ctrl-C let running jobs
-    finish within the grace time and give the rest back; a second one stops at once.
+    finish within the grace time and give the rest back; a second one stops at once. A store that
+    does not answer is waited for; with --drain the worker gives up after 30 s and exits with 4.
     """
     if place is not None:
-        session.given = place
+        session.name_app(place)
     recycled = given["max_jobs"] or given["max_rss"]
     if processes > 1 or (recycled and SUPERVISED not in os.environ):
         words = [*argv(given), *session.words()]
-        return Supervisor(oxmill("worker", *words), processes).run()
+        return Supervisor(oxmill("worker", *words), processes, drains=given["drain"]).run()
     return run_worker(session, given)
 
 

@@ -6,9 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+from msgspec.structs import replace
+
 from oxmill.errors import BadInput, BadSchedule, NotSupported
 from oxmill.maintenance.service import Service
-from oxmill.model.schedule import Fire, ListSchedules, PutSchedules, Schedule, ScheduleInfo
+from oxmill.model.schedule import CODE, Fire, ListSchedules, PutSchedules, Schedule, ScheduleInfo
 from oxmill.model.settings import SECOND
 from oxmill.model.value import Micros
 from oxmill.observe.bus import Bus
@@ -21,6 +23,14 @@ LOOK_AGAIN: Final[Micros] = 300 * SECOND
 """A schedule that cannot be worked out here is tried again after this time: other code may."""
 OVERVIEW_EVERY: Final = 30.0
 """Seconds between two looks at all schedules; in between only due ones are asked for."""
+
+
+def with_times_of(declared: Schedule, there: Schedule | None) -> Schedule:
+    """What is put for a schedule that code declares: as it is, unless somebody has changed when the one
+    that is there ticks. Then that holds, and the code decides about its job only."""
+    if there is None or there.source == CODE:
+        return declared
+    return replace(there, job=declared.job)
 
 
 class Scheduler(Service):
@@ -67,10 +77,13 @@ class Scheduler(Service):
 
     async def _put_declared(self) -> None:
         """All in one step; if the store refuses that, each by itself, so that the good ones run."""
+        found = await self.driver.arun(self.driver.scheduling.schedules(ListSchedules()))
+        there = {info.schedule.name: info.schedule for info in found.items}
+        wanted = tuple(with_times_of(each, there.get(each.name)) for each in self._declared)
         try:
-            await self._put(self._declared)
+            await self._put(wanted)
         except (BadInput, NotSupported):
-            for schedule in self._declared:
+            for schedule in wanted:
                 try:
                     await self._put((schedule,))
                 except (BadInput, NotSupported) as error:

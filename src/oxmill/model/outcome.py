@@ -47,6 +47,24 @@ class Retry(Signal):
         self.on = on
         self.give_up_on = give_up_on
 
+    def __repr__(self) -> str:
+        usual = Retry.__init__.__kwdefaults__ or {}
+        told = [] if self.max_attempts is None else [repr(self.max_attempts)]
+        told += [
+            f"{name}={_plain(getattr(self, name))}"
+            for name in usual
+            if getattr(self, name) != usual[name]
+        ]
+        return f"Retry({', '.join(told)})"
+
+
+def _plain(value: object) -> str:
+    """As it is written in code; errors by their names."""
+    if isinstance(value, tuple) and all(isinstance(each, type) for each in value):
+        names = ", ".join(each.__name__ for each in value)
+        return f"({names},)" if len(value) == 1 else f"({names})"
+    return repr(value)
+
 
 class Snooze(Signal):
     """Run again after this time; uses up no attempt."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from oxmill.model.job import Enqueued, NewJob
 from oxmill.model.value import Micros, Value
+
+CODE: Final = "code"
+"""The source of a schedule that follows the code."""
 
 
 class CatchUp(StrEnum):
@@ -42,8 +46,8 @@ class Schedule(Value, frozen=True):
     overlap: Overlap = Overlap.ALLOW
     jitter: Micros = 0
     """Each tick's job is delayed by up to this, the same on every scheduler."""
-    source: str = "code"
-    """`code` or who made it; a schedule from code is put again at every start."""
+    source: str = CODE
+    """`code`, or who has changed its times: then a worker that starts leaves them as they are."""
 
 
 class ScheduleInfo(Value, frozen=True):

@@ -71,7 +71,8 @@ class WorkerStopped(Happening, frozen=True):
 
 
 class RunEnded(Happening, frozen=True):
-    """A run has come to its outcome; the store is told next."""
+    """A run has come to its outcome; the store is told next. A run that has spawned others, for which
+    its job is held now, has the outcome `spawned`."""
 
     words: ClassVar[str] = "run ended"
     job: str
@@ -83,7 +84,7 @@ class RunEnded(Happening, frozen=True):
 
 
 class RunFailed(Happening, frozen=True):
-    """A run ended in an error; `outcome` says whether it is tried again."""
+    """A run ended in an error; `outcome` says whether it is tried again (`retry`) or not (`fail`)."""
 
     level: ClassVar[int] = logging.WARNING
     words: ClassVar[str] = "run failed"
@@ -96,6 +97,21 @@ class RunFailed(Happening, frozen=True):
     error: str
     detail: str
     traceback: str
+
+
+class FailedForGood(Happening, frozen=True):
+    """A job will not be tried again: its attempts are used up (`exhausted`), or it must not be
+    (`refused`). Its last run has a line of its own, with the traceback."""
+
+    level: ClassVar[int] = logging.ERROR
+    words: ClassVar[str] = "job failed for good"
+    job: str
+    task: str
+    queue: str
+    failures: int
+    reason: str
+    error: str
+    detail: str
 
 
 class RunStuck(Happening, frozen=True):

@@ -86,6 +86,11 @@ class Continuation(Generic[C]):
             raise BadConfig(f"{self.name} must take the list of results as its first parameter")
 
     @property
+    def owner(self) -> str:
+        """The name of its task."""
+        return self._task.name
+
+    @property
     def options(self) -> TaskOptions:
         """It runs where its task does."""
         return self._task.options

@@ -14,6 +14,7 @@ from oxmill.queue.author import who
 from oxmill.queue.client import Client
 from oxmill.queue.limiting import Limiting
 from oxmill.queue.repeating import repeat
+from oxmill.queue.rescheduling import Rescheduling
 from oxmill.queue.ruling import Ruling
 from oxmill.queue.talk import Talk
 from oxmill.queue.where import Where, chosen
@@ -21,9 +22,9 @@ from oxmill.rules.duration import Duration, micros
 from oxmill.store.driver import Driver
 
 
-class Control(Ruling, Limiting):
+class Control(Ruling, Limiting, Rescheduling):
     """Stops and starts queues, tasks, groups and fields, limits queues, cancels, redrives, changes
-    and deletes jobs. All of it is recorded with its author, who is the user of this process
+    and deletes jobs, and steers schedules. All of it is recorded with its author, who is the user of this process
     unless one is given, and takes effect before the call returns.
 
     Calls on jobs take ids, or conditions such as `queue="mail", state="failed"`, and answer with
@@ -33,6 +34,7 @@ class Control(Ruling, Limiting):
     def __init__(self, client: Client) -> None:
         Ruling.__init__(self, client)
         Limiting.__init__(self, client)
+        Rescheduling.__init__(self, client)
 
     # -- jobs --------------------------------------------------------------------------------------
 

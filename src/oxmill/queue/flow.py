@@ -142,7 +142,7 @@ class Flow(Generic[S]):
         if not found.items:
             raise FlowNotFound(
                 f"there is no flow {self.id}: it was never enqueued here, or has ended and is not "
-                f"kept any more"
+                f"kept any more. Look with: oxmill flows list"
             )
         return found.items[0]
 

@@ -21,13 +21,15 @@ _COLOURS: Final = {
 
 
 def mermaid(tree: FlowTree) -> str:
-    """The flow as a Mermaid flowchart. Solid edges are waited for, dotted ones spawned."""
+    """The flow as a Mermaid flowchart. Solid edges are waited for, thick ones handed over, dotted ones
+    spawned."""
     names = _names(tree)
     lines = ["flowchart TD"]
     for job in tree.jobs:
         label = f"{_short(job.task)}<br/>{job.state}".replace('"', "#quot;")
         lines.append(f'  {names[job.id]}["{label}"]:::{job.state}')
     lines += [f"  {names[one]} --> {names[other]}" for one, other in _waits(tree)]
+    lines += [f"  {names[one]} ==> {names[other]}" for one, other in _hand_overs(tree)]
     lines += [f"  {names[one]} -.-> {names[other]}" for one, other in _spawns(tree)]
     seen = dict.fromkeys(job.state for job in tree.jobs)
     lines += [f"  classDef {state} fill:{_COLOURS[state]},stroke:#555,color:#000" for state in seen]
@@ -35,13 +37,15 @@ def mermaid(tree: FlowTree) -> str:
 
 
 def dot(tree: FlowTree) -> str:
-    """The flow as a Graphviz graph. Solid edges are waited for, dashed ones spawned."""
+    """The flow as a Graphviz graph. Solid edges are waited for, bold ones handed over, dashed ones
+    spawned."""
     names = _names(tree)
     lines = [f"digraph {_quoted(tree.flow.name)} {{", "  node [shape=box, style=filled];"]
     for job in tree.jobs:
         label = _quoted(f"{_short(job.task)}\n{job.state}")
         lines.append(f'  {names[job.id]} [label={label}, fillcolor="{_COLOURS[job.state]}"];')
     lines += [f"  {names[one]} -> {names[other]};" for one, other in _waits(tree)]
+    lines += [f"  {names[one]} -> {names[other]} [style=bold];" for one, other in _hand_overs(tree)]
     lines += [f"  {names[one]} -> {names[other]} [style=dashed];" for one, other in _spawns(tree)]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -66,6 +70,10 @@ def _names(tree: FlowTree) -> dict[str, str]:
 def _waits(tree: FlowTree) -> list[tuple[str, str]]:
     known = {job.id for job in tree.jobs}
     return [(one, job.id) for job in tree.jobs for one in job.after if one in known]
+
+
+def _hand_overs(tree: FlowTree) -> list[tuple[str, str]]:
+    return [(one, other) for other, one in tree.handed_over().items()]
 
 
 def _spawns(tree: FlowTree) -> list[tuple[str, str]]:

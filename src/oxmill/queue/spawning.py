@@ -16,6 +16,7 @@ from oxmill.queue.client import Client
 from oxmill.queue.context import PARENT
 from oxmill.queue.continuation import Continuation, Resume, read_resume
 from oxmill.queue.joining import JoinTerms, as_join
+from oxmill.queue.runnable import Runnable
 
 C = TypeVar("C")
 
@@ -31,6 +32,9 @@ class Spawn(Signal, Generic[C]):
 
     The children's ids follow from the job's own, so a job that is run again after a crash finds the
     children that it has made. They inherit its priority and headers unless told otherwise.
+
+    What cannot be spawned, such as a task without `.bind(...)`, or a `then` that is no continuation
+    of the task itself, fails the job at once, before any child is made.
     """
 
     def __init__(
@@ -39,14 +43,17 @@ class Spawn(Signal, Generic[C]):
         then: Continuation[C],
         **join: Unpack[JoinTerms],
     ) -> None:
-        self.calls: tuple[Call[C], ...] = tuple(calls)
+        # What is wrong about them is found when the run has ended: raised here, it would be an error
+        # of the task's like any other, and tried again.
+        self.calls: tuple[Call[C], ...] = tuple(calls) if isinstance(calls, Iterable) else (calls,)
         self.then = then
         self.join = as_join(**join)
-        super().__init__(f"spawn {len(self.calls)} jobs, then {then.name}")
+        super().__init__(f"spawn {len(self.calls)} jobs, then {_called(then)}")
 
 
-def spawned(job: LeasedJob, client: Client, spawn: Spawn[Any]) -> FlowStep:
-    """The step in which the job makes its children and is held until they have ended."""
+def spawned(job: LeasedJob, task: Runnable[Any], client: Client, spawn: Spawn[Any]) -> FlowStep:
+    """The step in which a job of this task makes its children and is held until they have ended."""
+    _check_then(task, spawn.then)
     if spawn.join.quorum > len(spawn.calls):
         raise BadFlow(
             f"a quorum of {spawn.join.quorum} of {len(spawn.calls)} spawned jobs is never met"
@@ -83,7 +90,44 @@ def flow_of(job: LeasedJob) -> NewFlow:
     return NewFlow(id=job.flow or job.id, name=job.task)
 
 
+def _check_then(task: Runnable[Any], then: object) -> None:
+    """Only a continuation of the job's own task is found again when its children have ended."""
+    if isinstance(then, Continuation):
+        own = then.owner == task.name and then.name in task.continuations
+        if own:
+            return
+    known = [f"then={name}" for name in task.continuations]
+    choice = f"use {' or '.join(known)}" if known else "it has none yet"
+    raise BadFlow(
+        f"{task.name} cannot go on in {_called(then)}, which is no continuation of its own; {choice}, "
+        f"or declare one with @{task.fn.__name__}.continuation above a function that takes the results"
+    )
+
+
+def _called(what: object) -> str:
+    match what:
+        case Continuation():
+            return f"{what.owner}.{what.name}"
+        case Runnable():
+            return f"task {what.name}"
+        case _:
+            return repr(what)
+
+
+def _check_call(call: object) -> None:
+    if isinstance(call, Call):
+        return
+    if isinstance(call, Runnable):
+        raise BadFlow(
+            f"task {call.name} is spawned without its arguments; write {call.fn.__name__}.bind(...)"
+        )
+    raise BadFlow(
+        f"{call!r} cannot be spawned; give calls of tasks, as in Spawn([fetch.bind(url)], then=...)"
+    )
+
+
 def _child(job: LeasedJob, client: Client, call: Call[Any], own_id: str) -> NewJob:
+    _check_call(call)
     new, task = call.template, call.task
     if task.client is not client:
         raise ForeignNode(f"the call of {new.task} belongs to another app; a job spawns its own")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from oxmill.errors import JobNotFound
 from oxmill.model.flow import FlowInfo
 from oxmill.model.job import Job
@@ -30,6 +32,17 @@ class FlowTree(Value, frozen=True):
             found.setdefault(job.parent if job.parent in known else None, []).append(job)
         return found
 
+    def handed_over(self) -> dict[str, str]:
+        """For each step of a pipeline that another step has handed over to: which one. It follows from
+        what the steps carry, so it holds for loops and detours as well."""
+        known = {job.id for job in self.jobs}
+        found: dict[str, str] = {}
+        for job in self.jobs:
+            number = _hand_overs(job, self.flow)
+            if number and (before := f"{self.flow.id}.{number - 1}") in known:
+                found[job.id] = before
+        return found
+
     def mermaid(self) -> str:
         """The flow with its states as a Mermaid flowchart."""
         from oxmill.queue.picture import mermaid  # noqa: PLC0415 - it draws this very thing
@@ -41,6 +54,29 @@ class FlowTree(Value, frozen=True):
         from oxmill.queue.picture import dot  # noqa: PLC0415 - as above
 
         return dot(self)
+
+
+class _Carried(msgspec.Struct):
+    """What tells a step's job from any other: see `step.Itinerary`."""
+
+    pipeline: str
+    way: list[msgspec.Raw]
+    number: int = 0
+
+
+_READ = msgspec.json.Decoder(_Carried).decode
+
+
+def _hand_overs(job: Job, flow: FlowInfo) -> int | None:
+    """How many hand-overs led to this step; `None` for a job that is no step of the flow's pipeline."""
+    if not job.id.startswith(f"{flow.id}."):
+        return None
+    try:
+        carried = _READ(job.payload)
+    except msgspec.MsgspecError:
+        return None
+    own = carried.pipeline == flow.name and job.id == f"{flow.id}.{carried.number}"
+    return carried.number if own else None
 
 
 def read_tree(driver: Driver, flow: FlowInfo) -> Talk[FlowTree]:
@@ -60,7 +96,9 @@ def read_tree(driver: Driver, flow: FlowInfo) -> Talk[FlowTree]:
 
 def not_in_flow(flow_id: str, job_id: str) -> JobNotFound:
     """What is said of a job that a flow does not have."""
-    return JobNotFound(job_id, f"flow {flow_id} has no job {job_id}; see app.flows")
+    return JobNotFound(
+        job_id, f"flow {flow_id} has no job {job_id}. Look with: oxmill flows show {flow_id}"
+    )
 
 
 def descendants(tree: FlowTree, roots: Iterable[str]) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from oxmill.model.flow import JoinPolicy
-from oxmill.model.job import Job, Reason
+from oxmill.model.job import Attempt, Job, Reason
+from oxmill.model.settlement import Outcome
 from oxmill.model.state import State
 from oxmill.model.value import Micros, Value
 from oxmill.rules.duration import spell
 from oxmill.rules.join import Turnout, overdue
 from oxmill.rules.obstacles import limit_gates, rule_gates
+from oxmill.rules.settle import UNKNOWN_TASK
 from oxmill.rules.situation import Gate, Situation
 
 PLAIN_ITEM: Final = "oxmill:bytes"
@@ -138,12 +140,25 @@ def _due(at: Situation) -> tuple[Gate, ...]:
     if early <= 0:
         return (Gate(name="due time", open=True, detail=f"due since {spell(max(-early, 0))}"),)
     detail = f"it is due in {spell(early)}"
-    if job.failures:
+    remedy = f"oxmill jobs edit {job.id} --delay 0s"
+    missed = _put_off(job)
+    if missed is not None:
+        detail += (
+            f"; {missed.worker} took it last, but {missed.error.message}" if missed.error else ""
+        )
+        remedy = f"start a worker with the code that declares it, then: {remedy}"
+    elif job.failures:
         detail += f", after failure {job.failures} of {job.max_attempts}"
         if job.error is not None:
             detail += f" ({job.error.type})"
-    remedy = f"oxmill jobs edit {job.id} --delay 0s"
     return (Gate(name="due time", open=False, detail=detail, opens_at=job.due_at, remedy=remedy),)
+
+
+def _put_off(job: Job) -> Attempt | None:
+    """The last attempt, if its worker did not know what it should run."""
+    last = job.history[-1] if job.history else None
+    unknown = last is not None and last.error is not None and last.error.type == UNKNOWN_TASK
+    return last if unknown and last is not None and last.outcome == Outcome.SNOOZE else None
 
 
 def _expiry(at: Situation) -> tuple[Gate, ...]:

@@ -18,6 +18,7 @@ from oxmill.rules.backoff import delay_after
 from oxmill.rules.duration import micros
 from oxmill.rules.tracebacks import traceback_text
 
+UNKNOWN_TASK: Final = "TaskNotFound"
 UNKNOWN_FIRST: Final[Micros] = 10 * SECOND
 UNKNOWN_LONGEST: Final[Micros] = 300 * SECOND
 _MESSAGE: Final = 8_000
@@ -126,10 +127,23 @@ def unreadable(job: LeasedJob, fault: str) -> Settlement:
     )
 
 
-def unknown_task(job: LeasedJob) -> Settlement:
-    """Put off without using up an attempt: a worker with newer code may know the task."""
+def unknown_task(job: LeasedJob, name: str) -> Settlement:
+    """Put off without using up an attempt: a worker with newer code may know what is to run, which
+    is the task, or a function in which it goes on. What was missing is kept with the attempt."""
     delay = min(UNKNOWN_FIRST << min(job.token.attempt - 1, 10), UNKNOWN_LONGEST)
-    return snoozed(job, delay)
+    what = "task" if name == job.task else "step"
+    return Settlement(
+        id=job.id,
+        token=job.token,
+        outcome=Outcome.SNOOZE,
+        delay=delay,
+        error=Failure(
+            type=UNKNOWN_TASK,
+            message=storable(
+                f"the worker knows no {what} {name!r}; put off for one with newer code"
+            )[:_MESSAGE],
+        ),
+    )
 
 
 def snoozed(job: LeasedJob, delay: Micros) -> Settlement:
@@ -150,6 +164,20 @@ def unprepared(job: LeasedJob) -> Settlement:
 def goes_on(settlement: Settlement) -> bool:
     """Whether the job is held to go on later, though this run has completed."""
     return settlement.flow is not None and settlement.flow.resume is not None
+
+
+SPAWNED: Final = "spawned"
+
+
+def foreseen(job: LeasedJob, settlement: Settlement) -> str:
+    """What the store will make of a settlement, as the log tells it: a retry without an attempt left
+    fails the job, and a run that has spawned others has not completed it."""
+    if goes_on(settlement):
+        return SPAWNED
+    retried = settlement.outcome is Outcome.RETRY
+    if retried and job.failures + 1 >= job.max_attempts:
+        return Outcome.FAIL.value
+    return settlement.outcome.value
 
 
 def rate_limited(job: LeasedJob, length: Micros, scope: Scope) -> Settlement:

@@ -93,7 +93,7 @@ class Execution:
         return self._registry.find(job.task)
 
     def _put_off(self, job: LeasedJob, name: str) -> Settlement:
-        settlement = settle.unknown_task(job)
+        settlement = settle.unknown_task(job, name)
         from difflib import get_close_matches  # noqa: PLC0415 - idle workers do without
 
         near = get_close_matches(name, self._registry.names())
@@ -137,7 +137,8 @@ class Execution:
         if not isinstance(signal, Spawn):
             return settle.signalled(run.job, signal, task.options.retry, self.chance())
         try:
-            return settle.completed(run.job, None, flow=spawned(run.job, task.client, signal))
+            step = spawned(run.job, task, task.client, signal)
+            return settle.completed(run.job, None, flow=step)
         except Exception as error:  # noqa: BLE001 - calls that cannot be spawned
             return settle.refused(run.job, error)
 

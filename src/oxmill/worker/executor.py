@@ -6,17 +6,20 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from oxmill.model.job import LeasedJob
+from oxmill.model.job import LeasedJob, Reason
 from oxmill.model.settlement import Failure, Outcome, Settlement
 from oxmill.observe.bus import Bus
-from oxmill.observe.events import RunEnded, RunFailed, RunStuck
+from oxmill.observe.events import FailedForGood, RunEnded, RunFailed, RunStuck
 from oxmill.observe.metrics import Metrics
 from oxmill.rules import settle
 from oxmill.worker.execution import Execution
 from oxmill.worker.runs import HARD, Run, Why
 from oxmill.worker.settler import Settler
+
+_FAILURES: Final = frozenset({Outcome.RETRY, Outcome.FAIL})
+_NO_ERROR: Final = Failure(type="")
 
 
 class Executor:
@@ -123,38 +126,55 @@ class Executor:
         )
 
     def _tell(self, run: Run, settlement: Settlement) -> None:
-        job, outcome = run.job, settlement.outcome
+        job, outcome = run.job, settle.foreseen(run.job, settlement)
         seconds = time.perf_counter() - run.began
         self._metrics.ran((job.queue, job.task, outcome), seconds)
-        if settlement.error is None:
+        if settlement.outcome not in _FAILURES:
             if self._bus.wants(RunEnded):
-                self._bus.emit(_ended(run, settlement, seconds))
-        elif self._bus.wants(RunFailed):
-            self._bus.emit(_failed(run, settlement, settlement.error, seconds))
+                self._bus.emit(_ended(run, outcome, seconds))
+            return
+        error = settlement.error or _NO_ERROR
+        if self._bus.wants(RunFailed):
+            self._bus.emit(_failed(run, outcome, error, seconds))
+        if outcome == Outcome.FAIL and self._bus.wants(FailedForGood):
+            self._bus.emit(_failed_for_good(run, settlement, error))
 
 
-def _ended(run: Run, settlement: Settlement, seconds: float) -> RunEnded:
+def _ended(run: Run, outcome: str, seconds: float) -> RunEnded:
     return RunEnded(
         job=run.job.id,
         task=run.job.task,
         queue=run.job.queue,
         attempt=run.job.token.attempt,
-        outcome=settlement.outcome.value,
+        outcome=outcome,
         seconds=seconds,
     )
 
 
-def _failed(run: Run, settlement: Settlement, error: Failure, seconds: float) -> RunFailed:
+def _failed(run: Run, outcome: str, error: Failure, seconds: float) -> RunFailed:
     return RunFailed(
         job=run.job.id,
         task=run.job.task,
         queue=run.job.queue,
         attempt=run.job.token.attempt,
-        outcome=settlement.outcome.value,
+        outcome=outcome,
         seconds=seconds,
         error=error.type,
         detail=error.message,
         traceback=error.traceback,
+    )
+
+
+def _failed_for_good(run: Run, settlement: Settlement, error: Failure) -> FailedForGood:
+    used_up = settlement.outcome is Outcome.RETRY
+    return FailedForGood(
+        job=run.job.id,
+        task=run.job.task,
+        queue=run.job.queue,
+        failures=run.job.failures + 1,
+        reason=Reason.EXHAUSTED if used_up else settlement.reason or Reason.REFUSED,
+        error=error.type,
+        detail=error.message,
     )
 
 

@@ -23,6 +23,9 @@ STALLED: Final = 10.0
 HUNG: Final = 120.0
 """Seconds that one turn may be on its way. Every wait of a driver is shorter: this is a fault."""
 
+STARVED: Final = 30.0
+"""Seconds without an answer to a turn after which a drain gives up."""
+
 
 class Watchdog:
     """Logs what blocks the event loop, judges readiness, and reports what can only be a fault.
@@ -34,6 +37,8 @@ class Watchdog:
     def __init__(self, claimer: Claimer, bus: Bus, systemd: Systemd) -> None:
         self.on_fault: Callable[[str, BaseException], None] | None = None
         self.on_orphaned: Callable[[], None] | None = None
+        self.on_starved: Callable[[str], None] | None = None
+        """Called once when the store has not answered for too long; `None` to wait for it for ever."""
         self._claimer = claimer
         self._bus = bus
         self._systemd = systemd
@@ -65,6 +70,10 @@ class Watchdog:
         self._ticked = now = time.monotonic()
         if self._loop is not None:
             self._timer = self._loop.call_later(CHECK_EVERY, self._tick)
+        owing = self._claimer.owing_since
+        if owing is not None and now - owing > STARVED and self.on_starved is not None:
+            on_starved, self.on_starved = self.on_starved, None
+            on_starved(f"the store has not answered for {STARVED:g} s")
         since = self._claimer.turn_since
         if since is not None and now - since > HUNG and self.on_fault is not None:
             on_fault, self.on_fault = self.on_fault, None

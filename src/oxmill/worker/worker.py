@@ -168,6 +168,8 @@ class Worker:
         parts.beat.describe, parts.beat.on_command = self.describe, self._on_command
         parts.claimer.on_idle = self._on_idle
         parts.watchdog.on_fault = self._on_fault
+        if self.config.drain:
+            parts.watchdog.on_starved = self._on_starved
         if SUPERVISED in os.environ:
             parts.watchdog.on_orphaned = lambda: self.stop("the supervisor is gone")
         await self._vet()
@@ -198,7 +200,7 @@ class Worker:
         if self._drained:
             await self._tell_left()
         await crew.end()
-        if self._down.dropped:
+        if self._down.dropped and self._code is not ExitCode.STORE:
             self._code = ExitCode.FAULT
         self.bus.emit(
             WorkerStopped(
@@ -303,6 +305,12 @@ class Worker:
         self._code = ExitCode.FAULT
         if not self._reason:
             self._begin_stop(f"{agent} died")
+
+    def _on_starved(self, reason: str) -> None:
+        """Whoever waits for the end of a drain would wait for ever; other workers go on trying."""
+        self._code = ExitCode.STORE
+        if not self._reason:
+            self._begin_stop(reason)
 
     def _hello(self) -> Hello | None:
         spec = self._extras.get("app_spec")

@@ -101,6 +101,8 @@ def test_a_missing_folder_is_named(tmp_path):
 
     with pytest.raises(StoreRefused, match="there is no folder"):
         driver.run(driver.installing.migrate(Migrate()))
+    with pytest.raises(StoreRefused, match="there is no folder"):
+        driver.run(driver.installing.check(Check()))
 
     driver.close()
 

@@ -65,3 +65,19 @@ def test_the_cap_holds_however_often_it_failed(failures, backoff):
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.999])
 def test_the_same_chance_gives_the_same_wait(chance):
     assert delay_after(Retry(), 4, chance) == delay_after(Retry(), 4, chance)
+
+
+@pytest.mark.parametrize(
+    ("policy", "written"),
+    [
+        (Retry(5), "Retry(5)"),
+        (Retry(), "Retry()"),
+        (Retry(after="30s"), "Retry(after='30s')"),
+        (
+            Retry(3, base="2s", jitter=False, on=(OSError, KeyError), give_up_on=(ValueError,)),
+            "Retry(3, base='2s', jitter=False, on=(OSError, KeyError), give_up_on=(ValueError,))",
+        ),
+    ],
+)
+def test_a_policy_is_shown_as_it_is_written(policy, written):
+    assert repr(policy) == written

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oxmill.model.bounds import Bounds
+from oxmill.model.flow import FlowStep
 from oxmill.model.job import LeasedJob, Reason
 from oxmill.model.outcome import Cancel, Fail, RateLimited, Retry, Snooze
 from oxmill.model.rule import Scope
@@ -63,6 +64,22 @@ def test_a_result_over_the_limit_fails_for_good():
     assert (settlement.outcome, settlement.reason) == (Outcome.FAIL, "refused")
     assert settlement.error.type == "TooBig"
     assert settlement.result is None
+
+
+@pytest.mark.parametrize(("failures", "told"), [(0, "retry"), (1, "retry"), (2, "fail")])
+def test_a_retry_without_an_attempt_left_is_foreseen_as_a_failure(failures, told):
+    job = leased(failures=failures, max_attempts=3)
+    assert settle.foreseen(job, settle.raised(job, ValueError(), Retry(3), 0.5)) == told
+
+
+def test_other_outcomes_are_foreseen_as_they_are():
+    job = leased(max_attempts=1)
+    held = settle.completed(job, None, flow=FlowStep(resume="go#1"))
+
+    assert settle.foreseen(job, settle.completed(job, b"1")) == "complete"
+    assert settle.foreseen(job, settle.completed(job, None, flow=FlowStep())) == "complete"
+    assert settle.foreseen(job, held) == "spawned"
+    assert settle.foreseen(job, settle.snoozed(job, 5)) == "snooze"
 
 
 def test_an_exception_is_tried_again_after_the_backoff():
@@ -140,7 +157,9 @@ def test_a_fail_with_a_cause_keeps_it(reason, type_, message):
 
 
 def test_an_unknown_task_is_put_off_longer_each_time_up_to_five_minutes():
-    delays = [settle.unknown_task(leased(token=Token(n, 0))).delay / 1e6 for n in (1, 2, 3, 6, 99)]
+    delays = [
+        settle.unknown_task(leased(token=Token(n, 0)), "t").delay / 1e6 for n in (1, 2, 3, 6, 99)
+    ]
 
     assert delays == [10, 20, 40, 300, 300]
 

@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from oxmill.drivers.sqlite.connection import OLDEST, SYNCHRONOUS, WAL_RESET_FIXED, Place
-from oxmill.drivers.sqlite.filesystem import filesystem_of, is_remote, read_mounts
+from oxmill.drivers.sqlite.filesystem import (
+    check_folder,
+    filesystem_of,
+    is_remote,
+    read_mounts,
+)
 from oxmill.drivers.sqlite.migrating import schema_of
 from oxmill.drivers.sqlite.snapshots import readers
 from oxmill.model.info import Finding, Level
@@ -23,7 +28,8 @@ _FLEETING: Final = frozenset({"tmpfs", "ramfs", "overlay"})
 
 
 def examine(connection: sqlite3.Connection, place: Place, *, deep: bool) -> tuple[Finding, ...]:
-    """Every finding, worst first. Writes nothing."""
+    """Every finding, worst first; `StoreRefused` if there cannot be a file there. Writes nothing."""
+    check_folder(place.path)
     findings = [
         *_library(place),
         *_filesystem(place),

@@ -65,14 +65,19 @@ def is_remote(kind: str) -> bool:
     return kind in _REMOTE or kind.startswith("fuse.")
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a path in a folder that is not there: it may be mistyped, or not mounted."""
+    if not path.parent.is_dir():
+        raise StoreRefused(f"there is no folder {path.parent}; create it, or give another path")
+
+
 def prepare_place(path: Path) -> None:
     """Make sure that there is a file only its owner may read, in a place SQLite can work with.
 
     The file is never opened beside SQLite: closing a second descriptor would drop SQLite's locks.
     """
+    check_folder(path)
     folder = path.parent
-    if not folder.is_dir():
-        raise StoreRefused(f"there is no folder {folder}; create it, or give another path")
     kind = filesystem_of(folder.resolve(), read_mounts())
     if is_remote(kind):
         raise StoreRefused(

@@ -134,6 +134,17 @@ async def test_a_snoozed_job_comes_back_and_has_used_up_nothing(world: World) ->
     assert await line(world) == ["a"]
 
 
+async def test_a_snooze_may_say_why(world: World) -> None:
+    lease = await leased(world)
+
+    await world.settle(lease, Outcome.SNOOZE, delay=world.span(6), error=BOOM)
+
+    job = await world.job("a")
+    assert job is not None
+    assert (job.state, job.failures, job.error) == (State.SCHEDULED, 0, BOOM)
+    assert [(each.outcome, each.error) for each in job.history] == [("snooze", BOOM)]
+
+
 async def test_a_released_job_goes_back_to_its_place_and_has_used_up_nothing(
     world: World,
 ) -> None:
