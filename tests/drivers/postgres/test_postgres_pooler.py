@@ -5,13 +5,17 @@ import shutil
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 
 import psycopg
 import pytest
-from asking import claim, enqueue, settle
+from asking import UNSURE, claim, do, enqueue, eventually, settle
 from private_postgres import _user, free_port, schema_url, shared_server
 
+from oxmill.drivers.postgres.address import parse
 from oxmill.drivers.postgres.driver import open_postgres
+from oxmill.errors import StoreUnavailable
+from oxmill.model.query import Cancel, Filter
 from oxmill.model.unique import UniqueKey
 from oxmill.store.doorbell import work
 
@@ -87,6 +91,50 @@ def test_no_session_is_taken_for_granted(pooled):
 
     assert len(done) == len(set(done)) == 121
     driver.close()
+
+
+WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+
+
+@contextmanager
+def locked(url):
+    """The table of jobs is somebody else's."""
+    schema = parse(url).schema
+    with psycopg.connect(shared_server().url) as blocker:
+        blocker.execute(f"LOCK TABLE {schema}.jobs IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def test_who_was_given_up_does_not_wait_in_the_server_for_ever(pooled):
+    """The pooler keeps our bounds from the server: what is one statement is called off."""
+    driver = open_postgres(f"{pooled}&timeout=1", doorbell=False)
+    enqueue(driver, "a")
+    with locked(pooled):
+        with pytest.raises(UNSURE):
+            enqueue(driver, "b")
+        eventually_none(lambda: shared_server().ask(WAITING))
+    eventually(lambda: enqueue(driver, "b"))
+    assert {lease.id for lease in claim(driver, 9)} == {"a", "b"}
+    driver.close()
+
+
+def test_a_transaction_brings_its_bounds_along(pooled):
+    driver = open_postgres(f"{pooled}&timeout=2", doorbell=False)
+    enqueue(driver, "a")
+    with (
+        locked(pooled),
+        pytest.raises(StoreUnavailable, match="55P03"),
+    ):
+        do(driver, Cancel(filter=Filter(ids=("a",))))
+    assert do(driver, Cancel(filter=Filter(ids=("a",)))).ids == ("a",)
+    driver.close()
+
+
+def eventually_none(ask, bound=10.0):
+    deadline = time.monotonic() + bound
+    while found := ask():
+        assert time.monotonic() < deadline, found
+        time.sleep(0.01)
 
 
 def test_a_doorbell_that_cannot_hear_rings_by_itself(pooled):

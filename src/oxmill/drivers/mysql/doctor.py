@@ -31,6 +31,7 @@ _ASKED: Final = (
 )
 _MARIADB: Final = (10, 6)
 _MYSQL: Final = (8, 0, 11)
+"""8.0.1 has SKIP LOCKED, 8.0.4 JSON_TABLE; 8.0.11 is the first that was released for use."""
 _SLACK: Final = 64 * 1024
 _SOME: Final = 100_000
 

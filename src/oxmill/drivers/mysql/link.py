@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pymysql import err
 from pymysql.connections import Connection
-from pymysql.constants import CLIENT, COMMAND, CR
+from pymysql.constants import CLIENT, COMMAND, CR, ER
 
 from oxmill.drivers.mysql.address import Place
 from oxmill.drivers.mysql.faults import Taken, is_taken
@@ -28,6 +28,7 @@ _FRESH: Final = 0.1
 """Seconds for which a connection that has answered is taken to be alive without a look."""
 _SLACK: Final = 1_024
 _PIECE: Final = 65_536
+_TOO_LARGE: Final = "the statement is larger than the server's max_allowed_packet"
 _LONGEST: Final = 0xFFFFFF - 2
 """Bytes of statements that one packet of the protocol holds."""
 
@@ -68,6 +69,8 @@ class Link:
         self._socket.settimeout(place.timeout)
         self._used = time.monotonic()
         self._most = 1 << 20
+        self.before_error = 0
+        """How many statements of a batch were done before one that the server has refused."""
         *_, (rows, _, _) = self.send(SETTINGS)
         self._most = int(rows[0][0]) - _SLACK
 
@@ -107,7 +110,7 @@ class Link:
                 pieces.append(self._come())
                 return pieces[-1]
 
-            question.results = Answer(come, came).results()
+            question.results = Answer(come, came).results([])
             question.came = b"".join(pieces)
         self._used = time.monotonic()
         return question.results
@@ -145,12 +148,17 @@ class Link:
     def _run(self, batch: Sequence[bytes], results: list[Result]) -> None:
         text = b";".join(batch)
         try:
+            if len(text) + 1 >= self._most + _SLACK:
+                # The server says the same, and cuts the connection while we still speak: what it has
+                # said would be lost as often as not.
+                raise err.OperationalError(ER.NET_PACKET_TOO_LARGE, _TOO_LARGE)
             if len(text) <= _LONGEST:
                 self._say(_packet(text))
             else:
                 self._connection._execute_command(COMMAND.COM_QUERY, text)  # noqa: SLF001 - in parts
-            results += Answer(self._come).results()
+            Answer(self._come).results(results)
         except err.Error as error:
+            self.before_error = len(results)
             if is_taken(error):
                 raise Taken from error
             raise

@@ -172,7 +172,7 @@ class MysqlTransport:
                 return self._perform(plan, done)
             except _Again as again:
                 if attempt == _TRIES or time.monotonic() > patience:
-                    raise _partly(busy(self._place.shown, again.cause), done) from again.cause
+                    raise _partly(busy(again.cause, self._place.shown), done) from again.cause
                 if not again.at_once:
                     time.sleep(_PAUSE * min(attempt, 10) * (0.5 + random.random()))  # noqa: S311
         raise AssertionError("unreachable")
@@ -208,11 +208,13 @@ class MysqlTransport:
             self._roll_back(link)
             return _Again(error)
         if not is_lost(error):
+            unsure = talk.committing and link.before_error == talk.before_commit
             self._roll_back(link)
-            return translated(error, self._place.shown)
+            tell = unknown if unsure else translated
+            return tell(error, self._place.shown)
         self._pool.discard(link)
         if talk.committing and not is_refused(error):
-            return unknown(self._place.shown, error)
+            return unknown(error, self._place.shown)
         if used and not talk.answered:  # it was lost while nobody used it
             return _Again(error, at_once=True)
         return translated(error, self._place.shown)
@@ -276,6 +278,8 @@ class _Dialogue:
         )
         self.committing = False
         """Whether a commit of writes may have reached the server."""
+        self.before_commit = 0
+        """How many statements go before it."""
         self.answered = False
 
     def hold(self, link: Link) -> Any:
@@ -284,6 +288,7 @@ class _Dialogue:
             batch: Batch = next(self._talk)
             while True:
                 self.committing = self._writes and batch[-1] is COMMIT
+                self.before_commit = len(batch) - 1
                 try:
                     results: list[Result] = link.send(batch)
                 except Taken as taken:

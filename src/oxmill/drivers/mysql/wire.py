@@ -48,9 +48,8 @@ class Answer:
         self._data = first
         self._at = 0
 
-    def results(self) -> list[Result]:
-        """All results. An error of the server's is raised in its turn."""
-        results: list[Result] = []
+    def results(self, results: list[Result]) -> list[Result]:
+        """Add all results to these. An error of the server's is raised in its turn."""
         more = True
         while more:
             result, more = self._result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import time
@@ -19,6 +20,9 @@ from oxmill.drivers.postgres.wire import ServerSilent, Wire
 from oxmill.drivers.sql.steps import Rows
 
 _TAUGHT: Final = Taught()
+_LOOK: Final = "SHOW statement_timeout"
+_CALLED_OFF: Final = 1.0
+"""Seconds for telling the server that something was given up."""
 
 
 class Connection(psycopg.Connection[Any]):
@@ -46,10 +50,13 @@ def _bounded(gen: Generator[Any, Any, Any], deadline: float) -> Generator[Any, A
 class Link:
     """A connection with what we know about it."""
 
-    __slots__ = ("connection", "used", "wire")
+    __slots__ = ("bounds", "connection", "used", "wire")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, bounds: tuple[str, ...] = ()) -> None:
         self.connection = connection
+        self.bounds = bounds
+        """What each transaction has to begin with, so that the server bounds its waits; nothing if the session
+        does."""
         self.wire = Wire(connection, connection.patience)
         self.used = time.monotonic()
 
@@ -82,6 +89,12 @@ class Link:
         poll.register(connection.fileno(), select.POLLIN)
         return not poll.poll(0)
 
+    def call_off(self) -> None:
+        """What runs there was given up here: end it, unless the server does so by itself."""
+        if self.bounds:
+            with contextlib.suppress(psycopg.Error):
+                self.connection.cancel_safe(timeout=_CALLED_OFF)
+
     def close(self) -> None:
         """Let go of it."""
         self.connection.close()
@@ -104,18 +117,28 @@ def _connect(way: Mapping[str, Any]) -> Connection:
     )
 
 
+def _bounds(timeout: float) -> dict[str, str]:
+    """How long the server waits: a little less than we do, so that it is the one to say what was in the way,
+    and that nothing was written. A lock that somebody keeps is no reason to hold others for as long."""
+    parts = {
+        "lock_timeout": 750,
+        "statement_timeout": 900,
+        "idle_in_transaction_session_timeout": 1_000,
+    }
+    # In milliseconds; 0 would be no bound.
+    return {name: f"{max(1, round(timeout * part))}" for name, part in parts.items()}
+
+
 def _with_settings(way: Mapping[str, Any], timeout: float) -> dict[str, Any]:
     """Our tables go from empty to millions and back faster than statistics follow, and every statement
-    has its index: the planner is not to think of anything else, nor to compile short queries. What
-    we have given up, the server may give up too."""
+    has its index: the planner is not to think of anything else, nor to compile short queries."""
     settings = {
         "jit": "off",
         "enable_seqscan": "off",
         "enable_bitmapscan": "off",
         "enable_hashjoin": "off",
         "enable_mergejoin": "off",
-        "statement_timeout": f"{timeout * 1000:.0f}",
-        "idle_in_transaction_session_timeout": f"{timeout * 1000:.0f}",
+        **_bounds(timeout),
     }
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     return {**way, "options": f"{options} {way.get('options', '')}"}
@@ -126,10 +149,18 @@ def open_link(address: Address, *, listening: bool = False) -> Link:
     way = address.listening if listening else address.conninfo
     try:
         connection = _connect(_with_settings(way, address.timeout))
+        refused = False
     except psycopg.OperationalError as error:
-        # Poolers may refuse settings at the start; without them only speed is lost.
+        # Poolers may refuse settings at the start: then each transaction sets its bounds itself, what was
+        # given up is cancelled, and of the rest only speed is lost.
         if "startup" not in str(error):
             raise
         connection = _connect(way)
+        refused = True
     connection.patience = address.timeout
-    return Link(connection)
+    link = Link(connection)
+    # Or they ignore them without a word.
+    if refused or link.send((_LOOK,))[0][0][0] == "0":
+        words = (f"set_config('{n}', '{v}', true)" for n, v in _bounds(address.timeout).items())
+        link.bounds = (f"SELECT {', '.join(words)}",)
+    return link

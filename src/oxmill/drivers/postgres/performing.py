@@ -177,7 +177,7 @@ class Performance(Generic[T]):
         if self._open:
             return []
         self._open = True
-        return [_WRITING if self.plan.writes else _READING]
+        return [_WRITING if self.plan.writes else _READING, *self.link.bounds]
 
     def _commit(self) -> Work[None]:
         if self._open:

@@ -29,6 +29,7 @@ from oxmill.drivers.postgres.faults import is_broken, is_contested, translated
 from oxmill.drivers.postgres.migrating import bring_up_to_date
 from oxmill.drivers.postgres.performing import Performance
 from oxmill.drivers.postgres.pool import Pool
+from oxmill.drivers.postgres.wire import ServerSilent
 from oxmill.drivers.sql.steps import Overtaken, Rows
 from oxmill.errors import StoreUnavailable
 from oxmill.model.value import Micros
@@ -229,6 +230,8 @@ class PostgresTransport:
 
     def _leave(self, link: Link, performance: Performance[Any], error: BaseException) -> None:
         """Put a connection away after an error, without the transaction that was open."""
+        if isinstance(error, ServerSilent):
+            link.call_off()
         usable = not (isinstance(error, psycopg.Error) and is_broken(error))
         if usable:
             try:

@@ -1,6 +1,8 @@
 -- What `complete_batch` does about jobs that are not to be kept: they go at once. Those with a history or
 -- with fields are left to the caller, since more than a row must go.
 -- The next claim is told of groups of which jobs run no longer.
+-- The limit changes nothing but the planner's mind: it then thinks of one item, not of ten, for which
+-- it would rather look through all jobs while the table is small, and go on so when it has grown.
 -- Result: one row per queue, and apart for jobs of groups: the numbers of its items, in no order.
 CREATE OR REPLACE FUNCTION oxmill.end_gone(
     ids text[], attempts integer[], nonces bigint[], usual bigint, special boolean
@@ -11,7 +13,11 @@ BEGIN
     RETURN QUERY
     WITH done AS (
         DELETE FROM oxmill.jobs AS j
-        USING unnest(ids, attempts, nonces) WITH ORDINALITY AS a (id, attempt, nonce, number)
+        USING (
+            SELECT u.id, u.attempt, u.nonce, u.number
+            FROM unnest(ids, attempts, nonces) WITH ORDINALITY AS u (id, attempt, nonce, number)
+            LIMIT cardinality(ids)
+        ) AS a
         WHERE
             j.id = a.id AND j.state = 'running' AND j.unique_key IS NULL
             AND j.attempt = a.attempt AND j.nonce = a.nonce

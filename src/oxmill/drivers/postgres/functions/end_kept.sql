@@ -1,5 +1,7 @@
 -- What `complete_batch` does about jobs that are kept for a while. `special` if any queue has settings.
 -- The next claim is told of groups of which jobs run no longer.
+-- The limit changes nothing but the planner's mind: it then thinks of one item, not of ten, for which
+-- it would rather look through all jobs while the table is small, and go on so when it has grown.
 -- Result: one row per queue, and apart for jobs of groups: the numbers of its items, in no order.
 CREATE OR REPLACE FUNCTION oxmill.end_kept(
     ids text[], attempts integer[], nonces bigint[], results bytea[], usual bigint,
@@ -25,8 +27,12 @@ BEGIN
                 ) END,
                 usual
             )
-        FROM unnest(ids, attempts, nonces, results) WITH ORDINALITY
-            AS a (id, attempt, nonce, result, number)
+        FROM (
+            SELECT u.id, u.attempt, u.nonce, u.result, u.number
+            FROM unnest(ids, attempts, nonces, results) WITH ORDINALITY
+                AS u (id, attempt, nonce, result, number)
+            LIMIT cardinality(ids)
+        ) AS a
         WHERE
             j.id = a.id AND j.state = 'running' AND j.unique_key IS NULL
             AND j.attempt = a.attempt AND j.nonce = a.nonce

@@ -44,11 +44,19 @@ CREATE TABLE oxmill.jobs (
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_threshold = 1000,
-    autovacuum_vacuum_insert_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.02,
     autovacuum_analyze_threshold = 1000,
     autovacuum_vacuum_cost_delay = 1
 );
+
+-- PostgreSQL 12 does not look at new rows for this, and knows no such setting.
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::integer >= 130000 THEN
+        ALTER TABLE oxmill.jobs SET (autovacuum_vacuum_insert_scale_factor = 0.05);
+    END IF;
+END
+$$;
 
 -- Each index serves the query it is named for, and holds only the rows that query is about. Only
 -- running jobs have a `lease_until`; that index is not named by their state, or a search for running

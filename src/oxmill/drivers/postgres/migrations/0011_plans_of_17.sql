@@ -1,0 +1,1 @@
+-- No change of tables: the functions that settle a batch keep to its ids on PostgreSQL 17 and newer, too.
