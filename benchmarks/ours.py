@@ -26,6 +26,8 @@ HELD = 100_000
 ROUND = 2_000
 GROUPS = 1_000
 STEPS = 3
+WORK = 200_000
+"""Nanoseconds of the processor that a job at work takes: by far more than the queue takes for it."""
 LIVE = (State.WAITING, State.SCHEDULED, State.RUNNING, State.HELD)
 
 
@@ -55,6 +57,13 @@ class Ours:
         @app.task(name="noop_thread", keep=0)
         def noop_thread(text: str) -> None:
             started()
+
+        @app.task(name="at_work", keep=0)
+        async def at_work(text: str) -> None:
+            started()
+            end = time.thread_time_ns() + WORK
+            while time.thread_time_ns() < end:
+                pass
 
         @app.task(name="echo")
         async def echo(text: str) -> str:
@@ -86,6 +95,7 @@ class Ours:
         self.pipeline = app.pipeline("three steps", first, second, third)
         self.noop, self.noop_kept, self.noop_thread = noop, noop_kept, noop_thread
         self.echo, self.second_time, self.stamped = echo, second_time, stamped
+        self.at_work = at_work
 
     def left(self) -> int:
         """How many jobs wait or run, as the store says."""
@@ -297,6 +307,7 @@ def contestant(name: str, settings: str, **more: Callable[[Place, int], Any]) ->
             "fill": lambda place, jobs: _fill(place, jobs, "noop"),
             "fill_kept": lambda place, jobs: _fill(place, jobs, "noop_kept"),
             "fill_threads": lambda place, jobs: _fill(place, jobs, "noop_thread"),
+            "fill_at_work": lambda place, jobs: _fill(place, jobs, "at_work"),
             "fill_results": lambda place, jobs: _fill(place, jobs, "echo"),
             "fill_tries": fill_tries,
             "fill_unique": fill_unique,
