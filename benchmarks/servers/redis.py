@@ -25,8 +25,11 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def come_to_rest(url: str) -> None:
-    """Let what a new backlog has set off come to its end: its log is rewritten."""
-    while _fact(url, "persistence", "aof_rewrite_in_progress"):
+    """Let what a new backlog sets off come to its end: its log is rewritten, now, and not while a clock runs."""
+    told([*_ask(_port(url)), "BGREWRITEAOF"])
+    while any(
+        _fact(url, "persistence", f"aof_rewrite_{how}") for how in ("scheduled", "in_progress")
+    ):
         time.sleep(0.1)
     os.sync()
 
@@ -37,14 +40,17 @@ def stored_bytes(url: str) -> int:
 
 
 def _fact(url: str, section: str, name: str) -> int:
-    port = int(url.rpartition(":")[2].partition("/")[0])
-    facts = told([*_ask(port), "INFO", section]).splitlines()
+    facts = told([*_ask(_port(url)), "INFO", section]).splitlines()
     return next(int(line.partition(":")[2]) for line in facts if line.startswith(f"{name}:"))
 
 
 def version() -> str:
     """The server's own words."""
     return told([find("redis-server"), "--version"]).split("v=")[1].split()[0]
+
+
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2].partition("/")[0])
 
 
 def _ask(port: int) -> list[str]:

@@ -167,17 +167,18 @@ def goes_on(settlement: Settlement) -> bool:
 
 
 SPAWNED: Final = "spawned"
+_COMPLETE: Final = Outcome.COMPLETE.value
 
 
 def foreseen(job: LeasedJob, settlement: Settlement) -> str:
     """What the store will make of a settlement, as the log tells it: a retry without an attempt left
     fails the job, and a run that has spawned others has not completed it."""
-    if goes_on(settlement):
-        return SPAWNED
-    retried = settlement.outcome is Outcome.RETRY
-    if retried and job.failures + 1 >= job.max_attempts:
+    outcome = settlement.outcome
+    if outcome is Outcome.COMPLETE:
+        return SPAWNED if settlement.flow is not None and goes_on(settlement) else _COMPLETE
+    if outcome is Outcome.RETRY and job.failures + 1 >= job.max_attempts:
         return Outcome.FAIL.value
-    return settlement.outcome.value
+    return outcome.value
 
 
 def rate_limited(job: LeasedJob, length: Micros, scope: Scope) -> Settlement:

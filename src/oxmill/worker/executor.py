@@ -18,7 +18,6 @@ from oxmill.worker.execution import Execution
 from oxmill.worker.runs import HARD, Run, Why
 from oxmill.worker.settler import Settler
 
-_FAILURES: Final = frozenset({Outcome.RETRY, Outcome.FAIL})
 _NO_ERROR: Final = Failure(type="")
 
 
@@ -129,7 +128,7 @@ class Executor:
         job, outcome = run.job, settle.foreseen(run.job, settlement)
         seconds = time.perf_counter() - run.began
         self._metrics.ran((job.queue, job.task, outcome), seconds)
-        if settlement.outcome not in _FAILURES:
+        if settlement.outcome is not Outcome.RETRY and settlement.outcome is not Outcome.FAIL:
             if self._bus.wants(RunEnded):
                 self._bus.emit(_ended(run, outcome, seconds))
             return
