@@ -189,3 +189,15 @@ class TestSteering:
         with pytest.raises(ScheduleNotFound, match="Did you mean nightly") as caught:
             face(app.control, call, "nihgtly")
         assert caught.value.near == ("nightly",)
+
+
+def test_what_is_scheduled_is_a_call_or_a_task(app, send):
+    with pytest.raises(BadConfig, match="remind is no task; write @app"):
+
+        @app.cron("@daily")
+        def remind() -> None: ...
+
+    with pytest.raises(BadConfig, match=r"scheduled without arguments; write .bind"):
+        app.cron("@daily", send)
+    with pytest.raises(BadConfig, match="is no call of a task"):
+        app.every("1h", "report")

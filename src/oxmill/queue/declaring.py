@@ -211,9 +211,11 @@ class Declaring:
 
     def _schedule(self, call: Call[Any] | None, timing: dict[str, Any], **when: Any) -> Any:
         if call is not None:
+            _check_call(call)
             return self._add(call, timing, when)
 
         def declare(task: AnyTask) -> AnyTask:
+            _check_task(task)
             self._add(task.bind(), timing, when)
             return task
 
@@ -238,6 +240,21 @@ def _check_function(fn: object) -> None:
             f"{fn!r} is not a function; write @app.task above one, with options by name: "
             f"@app.task(queue='mail')"
         )
+
+
+def _check_task(task: object) -> None:
+    if not callable(getattr(task, "bind", None)):
+        name = getattr(task, "__name__", repr(task))
+        raise BadConfig(
+            f"{name} is no task; write @app.task below @app.cron(...) or @app.every(...)"
+        )
+
+
+def _check_call(call: object) -> None:
+    if isinstance(call, BaseTask):
+        raise BadConfig(f"the task {call.name} is scheduled without arguments; write .bind(...)")
+    if not isinstance(call, Call):
+        raise BadConfig(f"{call!r} is no call of a task; give one, such as report.bind('daily')")
 
 
 def _as_schedule(call: Call[Any], timing: dict[str, Any], when: dict[str, Any]) -> Schedule:
