@@ -97,10 +97,10 @@ def _check_then(task: Runnable[Any], then: object) -> None:
         if own:
             return
     known = [f"then={name}" for name in task.continuations]
-    choice = f"use {' or '.join(known)}" if known else "it has none yet"
+    choice = f"use {' or '.join(known)}, or " if known else ""
     raise BadFlow(
-        f"{task.name} cannot go on in {_called(then)}, which is no continuation of its own; {choice}, "
-        f"or declare one with @{task.fn.__name__}.continuation above a function that takes the results"
+        f"{task.name} cannot go on in {_called(then)}, which is no continuation of its own; {choice}declare "
+        f"one with @{task.fn.__name__}.continuation above a function that takes the results"
     )
 
 
