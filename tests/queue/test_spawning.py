@@ -356,9 +356,7 @@ def test_a_task_without_continuations_is_told_how_to_declare_one(app, part, t):
     def lonely() -> None:
         raise Spawn([part.bind(1)], then=lonely)
 
-    with pytest.raises(
-        JobFailed, match=r"of its own; declare one with @lonely\.continuation"
-    ):
+    with pytest.raises(JobFailed, match=r"of its own; declare one with @lonely\.continuation"):
         lonely.enqueue().result()
 
 
