@@ -25,6 +25,7 @@ from oxmill.observe.metrics import Metrics
 from oxmill.queue.registry import Registry
 from oxmill.store.driver import Driver
 from oxmill.worker.announcement import announce, version
+from oxmill.worker.collecting import seldom_collected
 from oxmill.worker.config import WorkerConfig
 from oxmill.worker.crew import Crew
 from oxmill.worker.event_loop import new_loop, run_on
@@ -130,7 +131,8 @@ class Worker:
         In the main thread SIGTERM and SIGINT drain, and a second one stops at once. A run that
         cannot be stopped does not keep the process alive: then the process ends here.
         """
-        code, stuck = run_on(new_loop(self.config.loop), self.serve())
+        with seldom_collected(self.config.slots):
+            code, stuck = run_on(new_loop(self.config.loop), self.serve())
         if (stuck or self._down.left) and threading.current_thread() is threading.main_thread():
             logging.shutdown()
             os._exit(code)

@@ -119,7 +119,7 @@ def test_steps_and_a_claim_in_one_call(driver, told):
     names = "item, of_queue, moment, frees, ended_flow"
 
     rows = told(
-        f"SELECT {names}, {LEASE}, {LAST} FROM oxmill.hand_over_and_claim("
+        f"SELECT {names}, {LEASE}, told FROM oxmill.step_and_claim("
         "$1::text[], $2::int[], $3::bigint[], array_fill(NULL::bytea, ARRAY[cardinality($1)]), "
         f"{', '.join(['NULL'] * 24)}, $4, $4, ARRAY[$5], 20, 60000000, 'w', 7, NULL, 100, true, "
         "NULL, NULL)",
@@ -136,5 +136,24 @@ def test_steps_and_a_claim_in_one_call(driver, told):
     assert len({row[4] for row in settled}) == len(leases)
     last = rows[-1]
     assert last[:21] == (None,) * 21
-    assert last[21] > 0
-    assert last[23] is False
+    now, next_due, tend, *_ = last[21]
+    assert (now > 0, next_due, tend) == (True, None, 0)
+
+
+def test_steps_are_told_one_by_one(driver, told):
+    flow_load.start_pipelines(driver, flow_load.BATCH)
+    leases = do(driver, flow_load.claim()).jobs
+
+    rows = told(
+        "SELECT item, of_queue, moment, frees, ended_flow FROM oxmill.hand_over("
+        "$1::text[], $2::int[], $3::bigint[], array_fill(NULL::bytea, ARRAY[cardinality($1)]), "
+        f"{', '.join(['NULL'] * 24)}, $4, $4, NULL)",
+        [each.id for each in leases],
+        [each.token.attempt for each in leases],
+        [each.token.nonce for each in leases],
+        HOUR,
+    )
+
+    assert [row[0] for row in rows] == list(range(1, len(leases) + 1))
+    assert {(row[1], row[2] > 0, row[3]) for row in rows} == {(leases[0].queue, True, False)}
+    assert sorted(row[4] for row in rows) == sorted(each.flow for each in leases)

@@ -41,7 +41,7 @@ _COUNTED: Final = frozenset({"insert_job", "add_flow"})
 _TOGETHER: Final[dict[tuple[str | None, ...], tuple[str, int]]] = {
     ("complete", "claim"): ("complete_and_claim", 0),
     ("complete", "claim_gated"): ("complete_and_claim_gated", 4),
-    ("hand_over", "claim"): ("hand_over_and_claim", 5),
+    ("hand_over", "claim"): ("hand_over_and_claim", 0),
 }
 """Calls of two plans that are one query, and how many of its columns tell of what was settled; 0 if those
 of a lease do."""
@@ -378,12 +378,12 @@ def _before(rows: Rows) -> tuple[Rows, Rows]:
     for row in rows:
         if row[_SEQ] is not None or row[_QUEUE] is None:
             break
-        kept, frees, *items = row[_TOLD]
-        settled.append((row[_QUEUE], bool(kept), bool(frees), items))
+        first, frees, *items = row[_TOLD]
+        settled.append((row[_QUEUE], first, bool(frees), items, row[_EXTRAS]))
     return settled, rows[len(settled) :]
 
 
-_SEQ, _QUEUE, _TOLD = 0, 2, 16
+_SEQ, _QUEUE, _EXTRAS, _TOLD = 0, 2, 12, 16
 
 
 def _json(value: Any) -> str:

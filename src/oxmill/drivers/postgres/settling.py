@@ -8,6 +8,7 @@ from typing import Any
 from oxmill.drivers.postgres.handing_over import steps_of
 from oxmill.drivers.postgres.steps import Call
 from oxmill.drivers.sql.arriving import due_of
+from oxmill.drivers.sql.flow_rows import names_in
 from oxmill.drivers.sql.handing_over import next_steps
 from oxmill.drivers.sql.rows import stored_nonce
 from oxmill.drivers.sql.settling import SqlSettling, rounds
@@ -53,13 +54,7 @@ class PostgresSettling(SqlSettling):
             asked = _leases(plain) | {"usual": _USUAL, "gone_first": self._gone_first}
             rows = (yield from ask(Call("complete", asked, alone=whole))) or []
             self._gone_first = bool(rows) and not rows[0][_KEPT]
-            for queue, _, frees, numbers in rows:
-                gained = (queue,) if frees else ()
-                for number in numbers:
-                    job = plain[number - 1].id
-                    answers[job] = Settled(
-                        id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
-                    )
+            answers = _won(plain, rows)
         rest = [item for item in items if item.id not in answers]
         others = [item for item in rest if item.flow is None]
         if others:
@@ -81,23 +76,14 @@ class PostgresSettling(SqlSettling):
             rows = (yield from ask(Call("hand_over", asked, alone=alone))) or []
         if made is None or not rows:
             return (yield from self.judge_all(items, (yield from ask(NOW)), flows))
-        now = rows[0][_MOMENT]
-        ended = dict.fromkeys(row[_FLOW] for row in rows if row[_FLOW] is not None)
-        flows.handed_over({job.queue for job in made if due_of(job, now) <= now}, ended)
-        return {
-            items[number - 1].id: Settled(
-                id=items[number - 1].id,
-                ruling=Ruling.WON,
-                state=State.SUCCEEDED,
-                queue=queue,
-                gained=(queue,) if frees else (),
-            )
-            for number, queue, _, frees, _ in rows
-        }
+        now, ended = rows[0][_MOMENT], names_in(rows[0][_ENDED])
+        ripe = {job.queue for job in made if due_of(job, now) <= now}
+        flows.handed_over(ripe, dict.fromkeys(ended))
+        return _won(items, rows)
 
 
-_KEPT, _MOMENT = 1, 2
-_FLOW = 4
+_KEPT = _MOMENT = 1
+_ENDED = 4
 _USUAL = QueueSettings().keep_succeeded
 
 
@@ -112,3 +98,16 @@ def _leases(items: Sequence[Settlement]) -> dict[str, Any]:
         "nonces": [stored[token.nonce] for token in tokens],
         "results": [item.result for item in items],
     }
+
+
+def _won(items: Sequence[Settlement], rows: Rows) -> dict[str, Settled]:
+    """The answers to those items that the rows tell of, by their numbers."""
+    answers: dict[str, Settled] = {}
+    for queue, _, frees, numbers, *_ in rows:
+        gained = (queue,) if frees else ()
+        for number in numbers:
+            job = items[number - 1].id
+            answers[job] = Settled(
+                id=job, ruling=Ruling.WON, state=State.SUCCEEDED, queue=queue, gained=gained
+            )
+    return answers

@@ -1,8 +1,6 @@
--- What `hand_over` does, then a claim as in `settle_and_claim`, then what `fields_read` tells of the jobs
--- that were claimed: one call, whose plans are kept, costs less than a statement that names all three.
--- Nothing is claimed unless every item was settled.
--- Result: the columns of `hand_over`, with all else NULL; then, with these NULL, the rows of that claim;
--- then, as id, queue and payload, those of `fields_read`.
+-- What `hand_on_and_claim` does, for the last version of the code.
+-- Result: the columns of `hand_over`, with all else NULL; then, with these NULL, the rows of a claim as in
+-- `settle_and_claim`; then, as id, queue and payload, those of `fields_read`.
 CREATE OR REPLACE FUNCTION oxmill.step_and_claim(
     ids text[], attempts integer[], nonces bigint[], results bytea[], merge_items integer[],
     merge_names text[], merge_values bytea[], next_items integer[], next_flows text[],
@@ -20,44 +18,39 @@ CREATE OR REPLACE FUNCTION oxmill.step_and_claim(
     progress bytea, unique_key text, place bigint, told bigint[]
 )
 LANGUAGE plpgsql VOLATILE
-SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
-DECLARE
-    settled integer;
 BEGIN
     RETURN QUERY
-    SELECT
-        d.item, d.of_queue, d.moment, d.frees, d.ended_flow, NULL::bigint, NULL, NULL, NULL,
-        NULL::bytea, NULL::integer, NULL::integer, NULL::integer, NULL::integer, NULL::integer,
-        NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint, NULL::bigint[]
-    FROM oxmill.hand_over(
-        ids, attempts, nonces, results, merge_items, merge_names, merge_values, next_items,
-        next_flows, next_reads, next_ids, next_payloads, terms, next_extras, next_queues, tasks,
-        next_priorities, delays, moments, expiries, next_attempts, next_crashes, keeps, groups,
-        sizes, label_jobs, label_names, label_values, usual, usual_failed, at
-    ) AS d;
-    GET DIAGNOSTICS settled = ROW_COUNT;
-    IF settled = cardinality(ids) THEN
-        RETURN QUERY
-        WITH claimed AS MATERIALIZED (
-            SELECT
-                c.seq, c.id, c.queue, c.task, c.payload, c.attempt, c.priority, c.failures, c.crashes,
-                c.max_attempts, c.enqueued_at, c.group_name, c.extras, c.progress, c.unique_key, c.place,
-                c.told
-            FROM oxmill.settle_and_claim(
-                NULL, NULL, NULL, NULL, NULL, NULL, wanted, most, length, holder, mark, at, bound,
-                tending, line_priorities, line_places
-            ) AS c
-        )
-        SELECT NULL::integer, NULL, NULL::bigint, NULL::boolean, NULL, c.* FROM claimed AS c
-        UNION ALL
+    WITH turn AS MATERIALIZED (
         SELECT
-            NULL, NULL, NULL, NULL, NULL, NULL, f.of_flow, f.of_name, NULL, f.of_value, NULL,
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM oxmill.fields_read(
-            ARRAY(SELECT c.extras FROM claimed AS c WHERE c.extras IS NOT NULL)
-        ) AS f;
-    END IF;
+            t.seq, t.id, t.queue, t.task, t.payload, t.attempt, t.priority, t.failures, t.crashes,
+            t.max_attempts, t.enqueued_at, t.group_name, t.extras, t.progress, t.unique_key, t.place,
+            t.told, t.seq IS NULL AND t.queue IS NOT NULL AND t.told IS NOT NULL AS settled
+        FROM oxmill.hand_on_and_claim(
+            ids, attempts, nonces, results, merge_items, merge_names, merge_values,
+            next_items, next_flows, next_reads, next_ids, next_payloads, terms,
+            next_extras, next_queues, tasks, next_priorities, delays, moments,
+            expiries, next_attempts, next_crashes, keeps, groups, sizes, label_jobs,
+            label_names, label_values, usual, usual_failed, wanted, most, length,
+            holder, mark, at, bound, tending, line_priorities, line_places
+        ) AS t
+    )
+    SELECT
+        i.number::integer, t.queue, t.told[1], t.told[2] = 1, o.extras::json ->> (i.number::integer - 1),
+        NULL::bigint, NULL, NULL, NULL, NULL::bytea, NULL::integer, NULL::integer, NULL::integer,
+        NULL::integer, NULL::integer, NULL::bigint, NULL, NULL, NULL::bytea, NULL, NULL::bigint,
+        NULL::bigint[]
+    FROM turn AS t
+    CROSS JOIN LATERAL unnest(t.told[3:]) AS i (number)
+    LEFT JOIN turn AS o ON o.settled AND o.extras IS NOT NULL
+    WHERE t.settled
+    UNION ALL
+    SELECT
+        NULL, NULL, NULL, NULL, NULL, t.seq, t.id, t.queue, t.task, t.payload, t.attempt, t.priority,
+        t.failures, t.crashes, t.max_attempts, t.enqueued_at, t.group_name, t.extras, t.progress,
+        t.unique_key, t.place, t.told
+    FROM turn AS t
+    WHERE NOT t.settled;
 END
 $$;

@@ -1,12 +1,11 @@
 -- Settles steps of flows of the usual kind and claims the next jobs, in this order, in one round trip.
 -- If the steps were not settled, nothing is claimed: the caller settles them first.
 -- Parameters: those of `hand_over`, and those of `claim`.
--- Result: the columns of `hand_over`, with all else NULL; then, with these
--- NULL, the rows of `claim`; then, as id, queue and payload, those of `fields_read`.
+-- Result: the columns of a lease, place and told, in four kinds of rows; see `hand_on_and_claim`.
 SELECT
-    item, of_queue, moment, frees, ended_flow, seq, id, queue, task, payload, attempt, priority, failures,
-    crashes, max_attempts, enqueued_at, group_name, extras, progress, unique_key, place, told
-FROM oxmill.step_and_claim(
+    seq, id, queue, task, payload, attempt, priority, failures, crashes, max_attempts,
+    enqueued_at, group_name, extras, progress, unique_key, place, told
+FROM oxmill.hand_on_and_claim(
     :ids::text[], :attempts::integer[], :nonces::bigint[], :results::bytea[],
     :merge_items::integer[], :merge_names::text[], :merge_values::bytea[],
     :next_items::integer[], :next_flows::text[], :next_reads::text[], :next_ids::text[],
