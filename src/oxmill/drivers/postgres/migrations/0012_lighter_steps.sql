@@ -5,6 +5,9 @@
 -- through all parts where it asks for one by id.
 DROP INDEX oxmill.nodes_id;
 
+-- Who waits for whom is asked while the jobs themselves are not written yet.
+CREATE INDEX nodes_waiting ON oxmill.nodes (id) WHERE waiting = 1;
+
 -- Flows that the last steps of a turn have ended, and when they are to go: one row for all of them, instead of
 -- a `prune_at` in each, which had to be entered in every index of `flows`. It counts for those that ended then and
 -- have not gone on since. Whoever ends a flow otherwise, the last version of the code included, writes `prune_at`.

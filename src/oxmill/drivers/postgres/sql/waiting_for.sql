@@ -7,8 +7,7 @@ WITH RECURSIVE chain (root, id) AS (
     UNION
     SELECT c.root, e.upstream
     FROM chain AS c
-    JOIN oxmill.jobs AS j ON j.id = c.id
-    JOIN oxmill.nodes AS n ON n.job = j.seq AND n.waiting = 1
+    JOIN oxmill.nodes AS n ON n.id = c.id AND n.waiting = 1
     JOIN oxmill.edges AS e ON e.dependent = n.job AND e.round = n.round AND e.ok IS NULL
 )
 SELECT DISTINCT c.root FROM chain AS c WHERE c.id = :job::text;
