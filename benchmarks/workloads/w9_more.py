@@ -5,7 +5,7 @@ from benchmarks.workload import Entry, Ratio, Workload
 WORKLOAD = Workload(
     id="W9",
     title="drain with more asked of it",
-    jobs=20_000,
+    jobs=60_000,
     entries={
         "plain": Entry("ours", "drain", fill="fill"),
         "history kept": Entry("ours", "drain", fill="fill_kept"),
@@ -14,7 +14,7 @@ WORKLOAD = Workload(
         "unique keys": Entry("ours", "drain", fill="fill_unique"),
         "groups and limits": Entry("ours", "drain", fill="fill_groups"),
         "limits of groups too": Entry("ours", "drain", fill="fill_group_limits"),
-        "pipelines": Entry("ours", "drain", fill="fill_pipelines", jobs=19_998),
+        "pipelines": Entry("ours", "drain", fill="fill_pipelines", jobs=60_000),
     },
     ratios=(
         Ratio("W9 history kept, of W3", "history kept", "plain", at_least=0.7),
