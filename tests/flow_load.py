@@ -28,9 +28,9 @@ def claim(limit=BATCH):
     return Claim(queues=("flows",), limit=limit, lease=60 * MINUTE, worker="w", nonce=next(_nonces))
 
 
-def start_pipelines(driver, number):
+def start_pipelines(driver, number, first=0):
     """Flows that wait in their first step."""
-    for each in range(number):
+    for each in range(first, first + number):
         flow = NewFlow(id=f"p{each}", name="p", state={"x0": b"x" * 90})
         first = job(f"p{each}.0", flow=flow.id, reads=("x0",))
         do(driver, Enqueue(jobs=(first,), flow=flow))

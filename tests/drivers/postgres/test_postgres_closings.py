@@ -139,3 +139,18 @@ def test_what_the_last_version_has_ended_goes_in_order_with_the_rest(driver, clo
     assert flows(told) == ended - {"p7", "p8"}
     do(driver, Prune())
     assert flows(told) == set()
+
+
+def test_flows_that_are_gone_do_not_stand_in_the_way(driver, clock, told):
+    for number in range(FLOWS):
+        flow_load.start_pipelines(driver, 1, first=number)
+        run_all(driver)
+        clock[0] += 1
+    told("UPDATE oxmill.closings SET flows = array_fill('gone'::text, ARRAY[9]) || flows")
+    clock[0] += KEEP_SUCCEEDED
+
+    pruned = [do(driver, Prune(limit=4)) for _ in range(FLOWS // 4 + 1)]
+
+    assert [each.jobs for each in pruned] == [4] * (FLOWS // 4) + [0]
+    assert [each.more for each in pruned] == [True] * (FLOWS // 4 - 1) + [False] * 2
+    assert rows_of(told) == set()

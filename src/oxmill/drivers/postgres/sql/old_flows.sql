@@ -3,22 +3,30 @@
 -- Parameters: now, most.
 -- Result: id.
 WITH due AS MATERIALIZED (
+    -- Twice as many: those that the last call has used up are still there.
     SELECT c.ctid AS at, c.prune_at, c.ended_at, c.flows
     FROM oxmill.closings AS c
     WHERE c.prune_at <= :now::bigint
     ORDER BY c.prune_at
-    LIMIT :most::bigint
+    LIMIT 2 * :most::bigint
 ), closed AS MATERIALIZED (
-    SELECT d.at, d.prune_at, d.ended_at, f.id
+    -- One closing after the other, until there are enough: each may list a thousand flows.
+    SELECT f.id, d.prune_at, d.ended_at
     FROM due AS d
     CROSS JOIN LATERAL unnest(d.flows) AS g (id)
     JOIN oxmill.flows AS f
         ON f.id = g.id AND f.ended_at = d.ended_at AND f.prune_at IS NULL
+    LIMIT :most::bigint
 ), spent AS (
     DELETE FROM oxmill.closings AS c
     WHERE c.ctid = ANY (ARRAY(
         SELECT d.at FROM due AS d
-        WHERE NOT EXISTS (SELECT 1 FROM closed AS k WHERE k.at = d.at)
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM unnest(d.flows) AS g (id)
+            JOIN oxmill.flows AS f
+                ON f.id = g.id AND f.ended_at = d.ended_at AND f.prune_at IS NULL
+        )
     ))
 ), old AS MATERIALIZED (
     SELECT k.id, k.prune_at, k.ended_at FROM closed AS k
