@@ -32,8 +32,8 @@ def start_pipelines(driver, number, first=0):
     """Flows that wait in their first step."""
     for each in range(first, first + number):
         flow = NewFlow(id=f"p{each}", name="p", state={"x0": b"x" * 90})
-        first = job(f"p{each}.0", flow=flow.id, reads=("x0",))
-        do(driver, Enqueue(jobs=(first,), flow=flow))
+        step = job(f"p{each}.0", flow=flow.id, reads=("x0",))
+        do(driver, Enqueue(jobs=(step,), flow=flow))
 
 
 def steps(leases, *, last=False):

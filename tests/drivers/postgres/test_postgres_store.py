@@ -181,6 +181,7 @@ VACUUMED = {
     "lane_news": ADDED_TO,
     "lanes": SMALL,
     "meters": SMALL,
+    "closings": SMALL,
 }
 
 

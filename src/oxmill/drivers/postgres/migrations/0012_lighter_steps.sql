@@ -15,6 +15,6 @@ CREATE TABLE oxmill.closings (
     prune_at bigint NOT NULL,
     ended_at bigint NOT NULL,
     flows text[] COLLATE "C" NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 
 CREATE INDEX closings_prune ON oxmill.closings (prune_at);
