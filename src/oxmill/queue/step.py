@@ -30,7 +30,7 @@ class Stop(Value, frozen=True, array_like=True):
     """Added to the priority on the way to it."""
 
 
-class Itinerary(Value, frozen=True):
+class Itinerary(Value, frozen=True, omit_defaults=True):
     """What a step's job carries instead of arguments: the way, and where on it the job is. It is
     fixed at the start, so a change of the definition does not upset flows under way."""
 

@@ -77,6 +77,7 @@ def open_redis(  # noqa: PLR0913 - options of one call
         bounds=bounds,
         able=_able(promised, parts, clock),
         channel=channel.encode() if doorbell else b"",
+        gathered=target.kind != "cluster",
         clock=clock,
     )
     keys = [[key.encode() for key in keys_of(name, shard)] for shard in range(parts)]

@@ -22,6 +22,7 @@ _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
 _GONE: Final = (0, b"")
 _FORMS_KEPT: Final = 1_000
 _LONG_WAY: Final = 4
+_HERE: Final = "~"
 _FREED: Final = 100
 """Added to the code of a settlement after which others of its queue may start."""
 
@@ -48,7 +49,9 @@ class RedisSettling:
         def call(shard: int, places: Sequence[int]) -> Call:
             some = [items[place] for place in places]
             form, args = self._short(some) or ("", self._args(some))
-            bound = f"{form}{self._space.bounds.cleanup_jobs}"
+            bound = (
+                f"{form}{self._space.bounds.cleanup_jobs}{_HERE if self._space.gathered else ''}"
+            )
             return self._space.call(SETTLE, bound, *args, shard=shard)
 
         ids = [item.id for item in items]
@@ -61,14 +64,12 @@ class RedisSettling:
 
     def _short(self, items: Sequence[Settlement]) -> tuple[str, list[Any]] | None:
         """Completions as the short way takes them; `None` if there is anything else."""
-        stepped = any(item.flow is not None for item in items)
-        if len(self._forms) > _FORMS_KEPT:
-            self._forms = {}
-        steps = ShortSteps(self._forms)
+        if any(item.outcome is not Outcome.COMPLETE or item.error is not None for item in items):
+            return None
+        if any(item.flow is not None for item in items):
+            return self._stepped(items)
         args: list[Any] = []
         for item in items:
-            if item.outcome is not Outcome.COMPLETE or item.error is not None:
-                return None
             result, (attempt, nonce) = item.result, item.token
             if result is None:
                 args += (pack_id(item.id), f"{attempt} {nonce:x} ")
@@ -76,12 +77,13 @@ class RedisSettling:
                 args += (pack_id(item.id), f"{attempt} {nonce:x} n")
             else:
                 args += (pack_id(item.id), f"{attempt} {nonce:x} r", result)
-            if stepped:
-                step = steps.args(item.flow)
-                if step is None:
-                    return None
-                args += step
-        return ("s", steps.forms() + args) if stepped else ("p", args)
+        return "p", args
+
+    def _stepped(self, items: Sequence[Settlement]) -> tuple[str, list[Any]] | None:
+        if len(self._forms) > _FORMS_KEPT:
+            self._forms = {}
+        steps = ShortSteps(self._forms)
+        return ("s", steps.args()) if all(map(steps.add, items)) else None
 
     def _args(self, items: Sequence[Settlement]) -> list[Any]:
         args: list[Any] = []

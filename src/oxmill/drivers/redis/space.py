@@ -26,6 +26,8 @@ class Space:
     able: Capability
     channel: bytes
     """What the names of the bells' channels start with; empty if none is to ring."""
+    gathered: bool = False
+    """Whether all who listen to the bells do so at the one server that runs the scripts."""
     clock: Callable[[], Micros] | None = None
     """A test's clock; without it the server's own decides."""
 

@@ -7,12 +7,17 @@ from typing import Any, Final
 from oxmill.drivers.redis.record import ASIDE_BYTES, code_of, describe, pack, pack_id, reads_text
 from oxmill.model.flow import FlowStep
 from oxmill.model.job import NewJob
+from oxmill.model.settlement import Settlement
 from oxmill.model.state import State
+from oxmill.model.token import Token
 
 Form = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
 """What the next steps of one kind share: queue, priority, their standing up to the time of enqueue, then up to
 the flow, then behind it, their description, their payload."""
 StepForms = dict[tuple[Any, ...], Form]
+Kind = tuple[Token, str, int, tuple[str, ...]]
+"""What completions of one kind share: the token, the letter of the result, the form of the next step, the names of
+the fields that are merged."""
 
 _MOST_FIELDS: Final = 50
 _REMEMBERED: Final = 1_024
@@ -21,39 +26,63 @@ _BLANK: Final = (0, "", 0, -1, "", 0, 0, 0, 0, "", "", 0, 0, 0, 0, "", 0, 0, 0, 
 """The places of a standing from the expiry to the request to stop, of a job that only waits."""
 _WITH_FLOW, _WITH_READS = 30, 33
 """How many places a standing has that ends with the flow, or with the fields it reads."""
-_NO_STEP: Final = (b"",)
+_NO_STEP, _NO_NEXT = -1, 0
+_NOTHING: Final = FlowStep()
 
 
 class ShortSteps:
-    """The steps of one call, and the forms of the jobs that they make."""
+    """Completions with what they hand on, as settle.lua takes them: what several have in common, then each."""
 
-    __slots__ = ("_known", "_numbers")
+    __slots__ = ("_forms", "_items", "_kinds", "_known")
 
     def __init__(self, known: StepForms) -> None:
         self._known = known
-        self._numbers: dict[Form, int] = {}
+        self._forms: dict[Form, int] = {}
+        self._kinds: dict[Kind, int] = {}
+        self._items: list[Any] = []
 
-    def args(self, step: FlowStep | None) -> tuple[Any, ...] | None:
-        """What a completion hands on, as settle.lua describes it; `None` if it does more."""
-        if step is None:
-            return _NO_STEP
-        if step.resume is not None or step.publish is not None or step.spawn:
-            return None
-        if len(step.then) > 1 or len(step.merge) > _MOST_FIELDS:
-            return None
-        fields = [word for field in step.merge.items() for word in field]
-        if not step.then:
-            return (b"%c\0" % len(step.merge), *fields)
-        new = step.then[0]
-        if not _plain(new):
-            return None
-        form, numbers = _form_of(new, self._known), self._numbers
-        number = numbers.setdefault(form, len(numbers) + 1)
-        return (b"%c%c" % (len(step.merge), number), *fields, pack_id(new.id))
+    def add(self, item: Settlement) -> bool:
+        """Whether the short way takes this completion."""
+        step, result = item.flow or _NOTHING, item.result
+        if not _simple(step):
+            return False
+        form = _NO_STEP if item.flow is None else self._form(step.then)
+        letter = "" if result is None else "n" if result == b"null" else "r"
+        kind = (item.token, letter, form, tuple(step.merge))
+        self._items += (pack_id(item.id), self._kinds.setdefault(kind, len(self._kinds) + 1))
+        if letter == "r":
+            self._items.append(result)
+        self._items += step.merge.values()
+        if step.then:
+            self._items.append(pack_id(step.then[0].id))
+        return True
 
-    def forms(self) -> list[Any]:
-        """What stands before all items."""
-        return [len(self._numbers), *(part for form in self._numbers for part in form)]
+    def args(self) -> list[Any]:
+        """Of all that were added."""
+        args: list[Any] = [len(self._forms), *(part for form in self._forms for part in form)]
+        args.append(len(self._kinds))
+        for token, letter, form, names in self._kinds:
+            args += (_terms_text(token, letter), form, len(names), *names)
+        return args + self._items
+
+    def _form(self, then: tuple[NewJob, ...]) -> int:
+        if not then:
+            return _NO_NEXT
+        return self._forms.setdefault(_form_of(then[0], self._known), len(self._forms) + 1)
+
+
+def _terms_text(token: Token, letter: str) -> str:
+    """How a lease ends: n for a result of null, r for another, nothing for none."""
+    return f"{token.attempt} {token.nonce:x} {letter}"
+
+
+def _simple(step: FlowStep) -> bool:
+    """Whether it only merges a few fields and hands over to at most one job that only waits in line."""
+    if step.resume is not None or step.publish is not None or step.spawn:
+        return False
+    if len(step.merge) > _MOST_FIELDS:
+        return False
+    return not step.then or (len(step.then) == 1 and _plain(step.then[0]))
 
 
 def _plain(new: NewJob) -> bool:

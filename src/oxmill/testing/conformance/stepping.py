@@ -17,6 +17,7 @@ from oxmill.testing.conformance.world import (
     done,
     flow,
     flow_now,
+    new_job,
     node,
     ready,
     start,
@@ -194,6 +195,66 @@ async def test_steps_and_other_ends_come_in_one_batch(world: World) -> None:
     assert job is not None
     assert job.history[0].error == error
     assert (await take(world, "b.1")).flow_state == {"x": b"2"}
+
+
+async def test_jobs_that_look_alike_keep_what_is_their_own(world: World) -> None:
+    """Equal sizes in all they have, and other jobs among them: what a store knows of one is not taken for another's."""
+    payloads = [b"one", b"two", b"one", b"one", b"six"]
+    for number, payload in enumerate(payloads):
+        name = f"f{number}"
+        reads = ("x", "y") if number == 2 else ("y",) if number == 3 else ("x",)
+        first = of(name, f"{name}.0", payload=payload, reads=reads, crash_limit=3 + number // 4)
+        state = {"x": b"%d" % number, "y": b"-%d" % number}
+        await start(world, first, flow=flow(name, state=state))
+        await world.enqueue(new_job(f"p{number}.0", payload=payload))
+
+    leases = {lease.id: lease for lease in await world.claim(99)}
+    chosen = [leases[f"f{number}.0"] for number in range(5)]
+    assert [lease.payload for lease in chosen] == payloads
+    assert [lease.flow_state for lease in chosen] == [
+        {"x": b"0"},
+        {"x": b"1"},
+        {"x": b"2", "y": b"-2"},
+        {"y": b"-3"},
+        {"x": b"4"},
+    ]
+    assert [leases[f"p{number}.0"].payload for number in range(5)] == payloads
+
+    def after(number: int) -> NewJob:
+        payload = b"new" if number % 2 else b"old"
+        return of(f"f{number}", f"f{number}.1", payload=payload, reads=("x",))
+
+    results = (b"1", None, b"null", b"22", b"1")
+    ends = [
+        Settlement(
+            id=lease.id,
+            token=lease.token,
+            outcome=Outcome.COMPLETE,
+            result=result,
+            flow=FlowStep(
+                merge={"xyx"[number % 3]: b"%d%d" % (number, number)}, then=(after(number),)
+            ),
+        )
+        for number, (lease, result) in enumerate(zip(chosen, results, strict=True))
+    ]
+    plain = [
+        Settlement(id=f"p{n}.0", token=leases[f"p{n}.0"].token, outcome=Outcome.COMPLETE)
+        for n in range(5)
+    ]
+    mixed = [item for pair in zip(ends, plain, strict=True) for item in pair]
+    assert {each.ruling for each in await settle(world, *mixed)} == {Ruling.WON}
+
+    for number in range(5):
+        job, info = await world.job(f"f{number}.0"), await flow_now(world, f"f{number}")
+        assert job is not None
+        assert info is not None
+        assert (job.state, job.payload) == (State.SUCCEEDED, payloads[number])
+        assert job.result == results[number]
+        changed = {"xyx"[number % 3]: b"%d%d" % (number, number)}
+        assert info.state == {"x": b"%d" % number, "y": b"-%d" % number} | changed
+        following = await world.job(f"f{number}.1")
+        assert following is not None
+        assert following.payload == (b"new" if number % 2 else b"old")
 
 
 async def test_who_waits_for_a_job_is_let_go_by_its_step(world: World) -> None:

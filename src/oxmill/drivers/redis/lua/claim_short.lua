@@ -8,7 +8,7 @@
 -- if the job is another; `answer`, to which that adds what the holder is told: the record as it was, which
 -- is shorter; what the lease adds to it he knows.
 do
-  local WAITING = 3
+  local WAITING, byte, sub = 3, string.byte, string.sub
   local FLAGS = {'pause:queue:', 'block:queue:', 'gated:queue:'}
   local lease, answer, told = tonumber(ARGV[3]), short.answer, 2
 
@@ -44,7 +44,7 @@ do
     local PLACE_KEY, PLACE_ASIDE, PLACE_FLOW, PLACE_READS = 10, 13, 30, 33
     -- In a fresh one, what lies between the retention and the flow is known, and so is what becomes of it.
     local FRESH = '\0\160\0\255\160\0\0\0\0\160\160\0\0\0\0\160\0\0\0\160\0'
-    local sub, state_of, started, names_in = string.sub, ROOT .. ':state:', {'\0\160\0\255\160\0\1\0\0'}, {}
+    local call, state_of, started, names_in = redis.call, ROOT .. ':state:', {'\0\160\0\255\160\0\1\0\0'}, {}
     for _, part in ipairs({ARGV[5], ARGV[4], now, lease, now + lease}) do
       started[#started + 1] = cmsgpack.pack(part)
     end
@@ -60,7 +60,7 @@ do
     end
 
     local function starting_head(text)
-      return sub(text, 1, 3) .. '\4' .. sub(text, 5)
+      return byte(text, 4) == WAITING and sub(text, 1, 3) .. '\4' .. sub(text, 5)
     end
 
     local function starting_middle(text)
@@ -80,6 +80,7 @@ do
     local function redo(blob)
       local id_size, size, about = struct.unpack('>BI3I3', blob)
       local _, s = cmsgpack.unpack_one(blob, 7 + id_size)
+      if s[1] ~= WAITING or (s[PLACE_FLOW] or '') == '' then return nil end
       if s[15] ~= 0 or s[9] ~= 0 or s[PLACE_KEY] ~= '' or string.find(s[PLACE_ASIDE], '[^a]') then return nil end
       s[1], s[15], s[18], s[19], s[28] = 4, 1, ARGV[5], ARGV[4], ''
       s[20], s[21], s[22] = now, lease, now + lease
@@ -90,29 +91,30 @@ do
 
     local take = cut.cutter(starting_head, starting_middle, reading)
 
-    local function lease_of(blob)
-      local o, head, middle, names = take(blob)
-      if not o then return redo(blob) end
-      local frame, enqueued, from = o.frames[middle], o.enqueued, o.from
-      if not frame then
-        frame = struct.pack('>BI3I3', o.id_size, o.size + #middle - (from - enqueued - 9), o.about)
-        o.frames[middle] = frame
+    return function(blob, sizes)
+      local record, flow
+      local o, head, middle, names, tail = take(blob, sizes)
+      if o then
+        local frame, enqueued, from = o.frames[middle], o.enqueued, o.from
+        if not frame then
+          frame = struct.pack('>BI3I3', o.id_size, o.size + #middle - (from - enqueued - 9), o.about)
+          o.frames[middle] = frame
+        end
+        flow = sub(blob, from, o.over - 1)
+        record = frame .. sub(blob, 8, o.start - 1) .. head .. sub(blob, enqueued + 1, enqueued + 8) .. middle
+          .. flow .. tail
+      else
+        record, flow, names = redo(blob)
       end
-      return frame .. sub(blob, 8, o.start - 1) .. head .. sub(blob, enqueued + 1, enqueued + 8) .. middle
-        .. sub(blob, from), sub(blob, from, o.over - 1), names
-    end
-
-    return function(blob)
-      local record, flow, names = lease_of(blob)
       if not record or flow == '' then return nil end
       if names ~= true then
         local count = #names
         answer[told + 1], answer[told + 2], told = count, blob, told + 2
         if count == 1 then
           -- Without a list of its own it takes the server less.
-          answer[told + 1] = redis.call('HGET', state_of .. flow, names[1])
+          answer[told + 1] = call('HGET', state_of .. flow, names[1])
         else
-          local values = redis.call('HMGET', state_of .. flow, unpack(names))
+          local values = call('HMGET', state_of .. flow, unpack(names))
           for i = 1, count do answer[told + i] = values[i] end
         end
         told = told + count
@@ -124,17 +126,19 @@ do
     end
   end
 
-  local of_flow, forms = nil, {}
+  local of_flow, of_flows, forms = nil, {}, {}
 
   function short.leased(blob)
-    local sub, byte = string.sub, string.byte
     local frame = sub(blob, 1, 7)
+    -- Where jobs of flows had this frame, this is most likely another.
+    local record = of_flows[frame] and of_flow(blob, frame)
+    if record then return record end
     local form = forms[frame]
     local start = form and form.start or 7 + byte(blob)
     local kind, state, places = byte(blob, start + 1, start + 3)
-    if kind == 220 and places >= 30 and byte(blob, start + 4) == WAITING then
-      of_flow = of_flow or flow_jobs()
-      return of_flow(blob)
+    if kind == 220 and places >= 30 then
+      of_flow, of_flows[frame] = of_flow or flow_jobs(), true
+      return of_flow(blob, frame)
     end
     if not form or form.kind ~= kind or state ~= WAITING then
       form = cut.fresh_form(blob)

@@ -43,19 +43,15 @@ do
       over = over, stop = start + size - 1, places = places, frames = {}}
   end
 
-  -- Gives a function that takes records of flows apart: their outline, and what `judge_head`, `judge_middle`
+  -- Gives a function that takes records of flows, with their frames, apart: their outline, what `judge_head`, `judge_middle`
   -- and `judge_end` said to what stands before the time of enqueue, between that and the flow, and behind the
-  -- flow; nothing if one of them said nothing.
+  -- flow, and all that is behind the flow; nothing if one of them said nothing.
   function cut.cutter(judge_head, judge_middle, judge_end)
     local outlines, heads, middles, ends = {}, {}, {}, {}
-    -- Of the last record: most are like the one before, and to compare them takes less than to cut them.
-    local o, frame, head_text, middle_text, end_text, head, middle, last
-
-    local function like_the_last(blob)
-      return o and find(blob, frame, 1, true) == 1 and find(blob, head_text, o.start, true) == o.start
-        and find(blob, middle_text, o.enqueued + 9, true) == o.enqueued + 9
-        and find(blob, end_text, o.over, true) == o.over
-    end
+    -- Of the last record: most are like the one before, and to compare them takes less than to cut them. Steps of
+    -- one kind have even the same payload.
+    local frame, o, start, behind, over, tail, length
+    local head_text, middle_text, end_text, head, middle, last
 
     local function cut_up(blob)
       head_text, middle_text = sub(blob, o.start, o.enqueued), sub(blob, o.enqueued + 9, o.from - 1)
@@ -64,22 +60,28 @@ do
       return head and middle and last
     end
 
-    return function(blob)
-      if like_the_last(blob) then return o, head, middle, last end
-      frame = sub(blob, 1, 7)
-      o = outlines[frame]
-      if o and cut_up(blob) then return o, head, middle, last end
-      o = outline(blob)
-      if not o then return nil end
-      if not cut_up(blob) then
-        head, middle, last = judge_head(head_text), judge_middle(middle_text), judge_end(end_text, o.places)
-        if not (head and middle and last) then
-          o = nil
-          return nil
+    return function(blob, sizes)
+      if sizes == frame and find(blob, head_text, start, true) == start
+        and find(blob, middle_text, behind, true) == behind then
+        if #blob == length and find(blob, tail, over, true) then return o, head, middle, last, tail end
+        if find(blob, end_text, over, true) == over then
+          tail, length = sub(blob, over), #blob
+          return o, head, middle, last, tail
         end
       end
-      outlines[frame], heads[head_text], middles[middle_text], ends[end_text] = o, head, middle, last
-      return o, head, middle, last
+      frame, o = nil, outlines[sizes]
+      if not (o and cut_up(blob)) then
+        o = outline(blob)
+        if not o then return nil end
+        if not cut_up(blob) then
+          head, middle, last = judge_head(head_text), judge_middle(middle_text), judge_end(end_text, o.places)
+          if not (head and middle and last) then return nil end
+        end
+        outlines[sizes], heads[head_text], middles[middle_text], ends[end_text] = o, head, middle, last
+      end
+      frame, start, behind, over = sizes, o.start, o.enqueued + 9, o.over
+      tail, length = sub(blob, over), #blob
+      return o, head, middle, last, tail
     end
   end
 end

@@ -1,12 +1,14 @@
 -- Guarantee: each item is judged by its token alone; what it changes (state, result, key, successor,
 -- counts) changes in this one step. Works when the server is over its memory limit.
 -- KEYS: those of keys.py.
--- ARGV: 3 the bound of ripples, after a p if all are completions without an error or a step, then per item:
+-- ARGV: 3 the bound of ripples, before a ~ if all who listen to bells do so at this server, and after a p if all are
+-- completions without an error or a step, then per item:
 -- id, "attempt nonce letter" (n for a result of null, r for another, which follows, nothing for none). After an s
--- the same, but before all items how many forms of next steps there are, and per form: queue, priority, the
--- standing up to the time of enqueue, then up to the flow, then behind it, the description, the payload; and
--- behind each item '' for no step or two bytes: how many fields are merged and the number of the next step's form,
--- 0 for none; then the fields and their values in turn, and the id of the next step. Otherwise per item: id, its
+-- come what items share, then these. First how many forms of next steps there are, and per form: queue, priority, the
+-- standing up to the time of enqueue, then up to the flow, then behind it, the description, the payload. Then how
+-- many kinds of items there are, and per kind: "attempt nonce letter", the number of the next step's form (0 for none,
+-- -1 for no step at all), how many fields are merged, and their names. Then per item: id, the number of its kind,
+-- its result if the letter is r, the values of the fields, and the id of the next step. Otherwise per item: id, its
 -- terms in msgpack {attempt, nonce, outcome, delay, reason, result?, error?, scope it closes, step?}, then the result
 -- and the error if there are any, and what it does to its flow as in steps.lua.
 -- Result: per item: ruling (0 gone, 1 lost, 2 won) * 10 + state, and 100 if others of its queue may start
@@ -17,14 +19,14 @@ make_way()
 -- A function of its own: Lua allows for 200 names in one.
 local function read_items()
   local items, ids, way = {}, {}, string.byte(ARGV[3])
-  local at = way == 115 and cut.read_forms() or 4
+  local at, kinds = 4, nil
+  if way == 115 then kinds, at = cut.read_kinds() end
   while (way == 112 or way == 115) and at <= #ARGV do
-    local attempt, nonce, letter = string.match(ARGV[at + 1], '^(%S+) (%S+) (%l?)$')
-    local terms = {tonumber(attempt), nonce, 'complete', 0, ''}
-    local item = {ARGV[at], terms, letter == 'n' and 'null'}
+    local kind = kinds and kinds[ARGV[at + 1]] or cut.terms_of(ARGV[at + 1])
+    local item = {ARGV[at], {tonumber(kind.attempt), kind.nonce, 'complete', 0, ''}, kind.letter == 'n' and 'null'}
     items[#items + 1], ids[#ids + 1], at = item, ARGV[at], at + 2
-    if letter == 'r' then item[3], at = ARGV[at], at + 1 end
-    if way == 115 then item[5], at = kin.read_short_step(at) end
+    if kind.letter == 'r' then item[3], at = ARGV[at], at + 1 end
+    if kinds then item[5], at = kin.read_short_step(kind, at) end
   end
   while at <= #ARGV do
     local terms = cmsgpack.unpack(ARGV[at + 1])

@@ -3,32 +3,33 @@
 -- Guarantee: as settle.lua. Declines, having written nothing, by giving nothing.
 -- KEYS: those of keys.py.
 -- ARGV: as settle.lua.
--- Result: `cut.read_forms` and what reads steps; `flow_way()`: `take` one job, `ready` once all are taken, then
+-- Result: `cut.read_kinds` and what makes next steps; `flow_way()`: `take` one job, `ready` once all are taken, then
 -- `write`; `over` are the flows that ended by it.
 do
-  local byte, forms, shapes = string.byte, nil, nil
+  -- How a lease was told to end: attempt, nonce and the letter of its result, parted by blanks.
+  function cut.terms_of(text)
+    local attempt, nonce, letter = string.match(text, '^(%S+) (%S+) (%l?)$')
+    return {attempt = attempt, nonce = nonce, letter = letter}
+  end
 
-  -- What the next steps of this batch share, as settle.lua says. Gives where the items begin.
-  function cut.read_forms()
-    local at = 5
-    forms, shapes = {}, {[''] = {fields = 0, size = 1}}
+  -- What the items of this batch share, by their words, and where these begin: as settle.lua says.
+  function cut.read_kinds()
+    local at, forms, kinds = 5, {}, {}
     for number = 1, tonumber(ARGV[4]) do
       forms[number] = {queue = ARGV[at], priority = ARGV[at + 1], head = ARGV[at + 2], middle = ARGV[at + 3],
         behind = ARGV[at + 4], about = ARGV[at + 5], payload = ARGV[at + 6], frames = {}}
       at = at + 7
     end
-    return at
-  end
-
-  -- What a step that begins with this argument has: fields, a form of the next step, and how many arguments.
-  function cut.shape_of(text)
-    local shape = shapes[text]
-    if not shape then
-      local fields, number = byte(text, 1, 2)
-      shape = {fields = fields, form = forms[number], size = 1 + 2 * fields + (number > 0 and 1 or 0)}
-      shapes[text] = shape
+    local count = tonumber(ARGV[at])
+    at = at + 1
+    for number = 1, count do
+      local kind, form, fields = cut.terms_of(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+      kind.stepped, kind.form, kind.fields = form >= 0, forms[form], fields
+      kind.names, kind.size = {unpack(ARGV, at + 3, at + 2 + fields)}, fields + (form > 0 and 1 or 0)
+      kinds[string.format('%d', number)] = kind
+      at = at + 3 + fields
     end
-    return shape
+    return kinds, at
   end
 
   -- The frame of a next step's record.
@@ -57,12 +58,13 @@ local function flow_way()
   -- the letters aside, and between the lease and the flow.
   local BEFORE_ASIDE, AFTER_ASIDE, NOT_ENDED = '\0\160\0\255', '\0\1\0\0', '\0\160\0\0\0\160\0'
   local ENDED_NOW = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now) .. '\160\0'
-  local way = {ids = {}, over = {}}
+  local way, ARGV = {over = {}}, ARGV
   -- Of each flow, in the order met: how many of its jobs end, and how many next steps they have.
-  local flows, place_of, ended, handed = {}, {}, {}, {}
-  -- Of each next step its id, form, flow and how msgpack announces that; of each merge its flow and the arguments.
-  local next_ids, next_forms, next_flows, next_headers = {}, {}, {}, {}
-  local merged, merge_from, merge_to = {}, {}, {}
+  local flows, place_of, ended, handed, met = {}, {}, {}, {}, 0
+  -- Of each next step its id, form, flow and how msgpack announces that; of each merge its flow, the names and the
+  -- first argument.
+  local next_ids, next_forms, next_flows, next_headers, made = {}, {}, {}, {}, 0
+  local merged, merged_names, merged_at, merges = {}, {}, {}, 0
   local once = {}
 
   local function ending_head(text)
@@ -94,22 +96,8 @@ local function flow_way()
 
   local take = cut.cutter(ending_head, ending_middle, ending_end)
 
-  -- A first run ends. Gives its record, its flow, how msgpack announces that, its queue, where its standing stopped,
+  -- Any run ends. Gives its record, its flow, how msgpack announces that, its queue, where its standing stopped,
   -- and the size of its description.
-  local function first(id, blob, nonce, letter)
-    local o, head, middle = take(blob)
-    if not o or middle.nonce ~= nonce then return nil end
-    local text, enqueued, from = middle[letter], o.enqueued, o.from
-    local frame = o.frames[text]
-    if not frame then
-      frame = struct.pack('>BI3I3', o.id_size, o.size + #text - middle.size, o.about)
-      o.frames[text] = frame
-    end
-    return frame .. id .. head.text .. sub(blob, enqueued + 1, enqueued + 8) .. text .. sub(blob, from),
-      sub(blob, from, o.over - 1), middle.header, head.queue, o.stop, o.about
-  end
-
-  -- The same of any other run.
   local function redo(id, blob, attempt, nonce, letter)
     local id_size, size, about = struct.unpack('>BI3I3', blob)
     local _, s = cmsgpack.unpack_one(blob, 7 + id_size)
@@ -125,42 +113,48 @@ local function flow_way()
   end
 
   -- What a completion hands on, from this argument: fields and perhaps a next step.
-  local function hand_on(flow, place, header, at)
-    local shape = cut.shape_of(ARGV[at])
-    local fields, form = shape.fields, shape.form
+  local function hand_on(flow, place, header, kind, at)
+    local form, fields = kind.form, kind.fields
     if fields > 0 then
-      local count = #merged + 1
-      merged[count], merge_from[count], merge_to[count] = flow, at + 1, at + 2 * fields
+      merges = merges + 1
+      merged[merges], merged_names[merges], merged_at[merges] = flow, kind.names, at
     end
     if not form then return true end
-    local id, count = ARGV[at + 1 + 2 * fields], #next_ids + 1
+    local id = ARGV[at + fields]
     if once[id] then return false end
-    once[id] = true
-    next_ids[count], next_forms[count], next_flows[count], next_headers[count] = id, form, flow, header
+    once[id], made = true, made + 1
+    next_ids[made], next_forms[made], next_flows[made], next_headers[made] = id, form, flow, header
     handed[place] = handed[place] + 1
     return true
   end
 
-  -- One running job; `step_at` is the argument of its step, if it may have one. Gives its queue, its record as it
-  -- ends, where its standing stopped, and the size of its description.
-  function way.take(id, blob, terms, step_at)
+  -- One running job; what its step hands on begins at this argument. Gives its queue, its record as it ends, where
+  -- its standing stopped, and the size of its description.
+  function way.take(id, blob, terms, at)
     local record, flow, header, queue, stop, about
-    if terms.attempt == '1' then
-      record, flow, header, queue, stop, about = first(id, blob, terms.nonce, terms.letter)
-    end
-    if not record then
+    local o, head, middle, _, tail = take(blob, sub(blob, 1, 7))
+    if o and terms.attempt == '1' and middle.nonce == terms.nonce then
+      local text, enqueued, from = middle[terms.letter], o.enqueued, o.from
+      local frame = o.frames[text]
+      if not frame then
+        frame = struct.pack('>BI3I3', o.id_size, o.size + #text - middle.size, o.about)
+        o.frames[text] = frame
+      end
+      flow, header, queue, stop, about = sub(blob, from, o.over - 1), middle.header, head.queue, o.stop, o.about
+      record = frame .. id .. head.text .. sub(blob, enqueued + 1, enqueued + 8) .. text .. flow .. tail
+    else
       record, flow, header, queue, stop, about = redo(id, blob, terms.attempt, terms.nonce, terms.letter)
     end
     if not record or flow == '' then return nil end
-    way.ids[#way.ids + 1] = id
     local place = place_of[flow]
     if place then
       ended[place] = ended[place] + 1
     else
-      place = #flows + 1
-      flows[place], place_of[flow], ended[place], handed[place] = flow, place, 1, 0
+      met = met + 1
+      place = met
+      flows[met], place_of[flow], ended[met], handed[met] = flow, met, 1, 0
     end
-    if step_at and ARGV[step_at] ~= '' and not hand_on(flow, place, header, step_at) then return nil end
+    if terms.stepped and not hand_on(flow, place, header, terms, at) then return nil end
     return queue, record, stop, about
   end
 
@@ -193,40 +187,45 @@ local function flow_way()
     return known
   end
 
-  -- The flows in which fewer or more jobs live now, their records, where their starts stand there, and the rests.
-  local names, texts, starts, found = {}, nil, {}, {}
+  -- The flows in which fewer or more jobs live now, their records, their numbers, where their starts stand there, and
+  -- the rests.
+  local names, texts, seqs, starts, found = {}, nil, {}, {}, {}
 
   -- Whether they are all as they should be.
   local function look_at_flows()
-    for i = 1, #flows do
+    for i = 1, met do
       if ended[i] ~= handed[i] then names[#names + 1] = flows[i] end
     end
     if #names == 0 then return true end
     texts = redis.call('HMGET', FLOWS, unpack(names))
+    local name = '' -- of the last one, and how its start begins
     for i = 1, #names do
       local text = texts[i]
       if not text then return false end
-      local start = cut.skip(text, 2, 2)
+      local before, seq = cmsgpack.unpack_one(text, 1)
+      local from = before + 1
+      if name == '' or string.find(text, name, from, true) ~= from then name = sub(text, from, cut.skip(text, from, 1)) end
+      local start = before + #name
       local rest = byte(text, start) == MOMENT and rest_of(sub(text, start + 9))
       if not rest then return false end
-      starts[i], found[i] = start, rest
+      seqs[i], starts[i], found[i] = seq, start, rest
     end
     return true
   end
 
   -- Whether nobody waits for these jobs, no next step is there yet, and all flows are known.
-  function way.ready()
-    local below = redis.call('HLEN', DOWNS) > 0 and redis.call('HMGET', DOWNS, unpack(way.ids)) or {}
+  function way.ready(ids)
+    local below = redis.call('HLEN', DOWNS) > 0 and redis.call('HMGET', DOWNS, unpack(ids)) or {}
     for i = 1, #below do
       if below[i] and struct.unpack('>I4', below[i]) > 0 then return false end
     end
     local asked = {}
-    for i = 1, #next_ids do
+    for i = 1, made do
       -- A key of another type must stop the settlement here, before it writes.
       local queue = next_forms[i].queue
       if not asked[queue] then asked[queue] = redis.call('ZCARD', ROOT .. ':line:' .. queue) end
     end
-    local there = #next_ids > 0 and redis.call('HMGET', IDS, unpack(next_ids)) or {}
+    local there = made > 0 and redis.call('HMGET', IDS, unpack(next_ids)) or {}
     for i = 1, #there do
       if there[i] then return false end
     end
@@ -241,8 +240,7 @@ local function flow_way()
       local after = changed(rest, handed[place] - ended[place])
       puts[2 * i - 1], puts[2 * i] = flow, sub(text, 1, starts[i] + 8) .. after.text
       if after.over then
-        local _, seq = cmsgpack.unpack_one(text, 1)
-        local card, count = struct.pack(NUMBER, seq) .. flow, #gone + 1
+        local card, count = struct.pack(NUMBER, seqs[i]) .. flow, #gone + 1
         local shelf = rest.failed and 'failed' or 'succeeded'
         local cards = shelves[shelf] or {}
         shelves[shelf] = cards
@@ -266,7 +264,7 @@ local function flow_way()
   end
 
   local function write_next()
-    local ids, records, lines, queues, count = {}, {}, {}, {}, #next_ids
+    local ids, records, lines, queues, count = {}, {}, {}, {}, made
     local call, members_of, pack = redis.call, ROOT .. ':members:', struct.pack
     local last, enqueued = call('HINCRBY', ROOT, 'drawn', count), pack('>I8', now)
     for i = 1, count do
@@ -297,12 +295,25 @@ local function flow_way()
     return queues
   end
 
+  local function write_states()
+    local call, state_of = redis.call, ROOT .. ':state:'
+    for i = 1, merges do
+      local names, at = merged_names[i], merged_at[i]
+      if #names == 1 then
+        call('HSET', state_of .. merged[i], names[1], ARGV[at])
+      else
+        local pairs = {}
+        for j = 1, #names do pairs[2 * j - 1], pairs[2 * j] = names[j], ARGV[at + j - 1] end
+        call('HSET', state_of .. merged[i], unpack(pairs))
+      end
+    end
+  end
+
   -- Gives the queues in which next steps wait.
   function way.write()
-    local call, state_of = redis.call, ROOT .. ':state:'
-    for i = 1, #merged do call('HSET', state_of .. merged[i], unpack(ARGV, merge_from[i], merge_to[i])) end
+    write_states()
     write_flows()
-    return #next_ids > 0 and write_next() or {}
+    return made > 0 and write_next() or {}
   end
 
   return way

@@ -94,10 +94,9 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
     return struct.pack('>BI3I3', #id, #packed, about) .. id .. packed
   end
 
-  -- A job's group; empty for none. A description of one part has only a task.
+  -- A job's group; empty for none.
   local described = {}
   local function group_of(blob, from, size)
-    if byte(blob, from) == 145 then return '' end
     local text = sub(blob, from, from + size - 1)
     if not described[text] then described[text] = cmsgpack.unpack(text)[5] or '' end
     return described[text]
@@ -140,31 +139,23 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
     end
   end
 
-  -- How a lease was told to end: attempt, nonce and the letter of its result, parted by blanks.
-  local function terms_of(text)
-    local attempt, nonce, letter = string.match(text, '^(%S+) (%S+) (%l?)$')
-    return {attempt = attempt, nonce = nonce, letter = letter}
-  end
-
   -- The ids, how each ends, its result and where its step is among the arguments; nothing if a job is named twice.
   local function items()
-    local ids, ends, results, steps, seen, known = {}, {}, {}, {}, {}, {}
-    local count, at, last = 0, STEPPED and cut.read_forms() or 4, #ARGV
+    local ids, ends, results, steps, seen = {}, {}, {}, {}, {}
+    local count, at, last, known = 0, 4, #ARGV, {}
+    if STEPPED then known, at = cut.read_kinds() end
     while at <= last do
-      local id, text = ARGV[at], ARGV[at + 1]
+      local id, word = ARGV[at], ARGV[at + 1]
       if seen[id] then return nil end
-      local terms = known[text]
+      local terms = known[word]
       if not terms then
-        terms = terms_of(text)
-        known[text] = terms
+        terms = cut.terms_of(word)
+        known[word] = terms
       end
       count, at, seen[id] = count + 1, at + 2, true
       ids[count], ends[count] = id, terms
       if terms.letter == 'r' then results[count], at = ARGV[at], at + 1 end
-      if STEPPED then
-        steps[count] = at
-        at = at + cut.shape_of(ARGV[at]).size
-      end
+      if STEPPED then steps[count], at = at, at + terms.size end
     end
     return ids, ends, results, steps
   end
@@ -193,7 +184,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       return part
     end
 
-    local blobs, alike = redis.call('HMGET', JOBS, unpack(seqs)), true
+    local blobs, alike, last_queue, part = redis.call('HMGET', JOBS, unpack(seqs)), true, nil, nil
     for i = 1, count do
       local blob = blobs[i]
       if not blob then return nil end
@@ -203,9 +194,9 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       -- A running job of a flow has at least 30 places.
       if byte(blob, 10 + #id) >= 30 then
         way = way or flow_way()
-        queue, record, stop_at, about = way.take(id, blob, terms, STEPPED and steps[i])
+        queue, record, stop_at, about = way.take(id, blob, terms, steps[i])
         if not queue then return nil end
-      elseif STEPPED and ARGV[steps[i]] ~= '' then
+      elseif terms.stepped then
         return nil
       else
         local o, head, tail = take(blob)
@@ -223,8 +214,10 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
           record = repacked(s, id, letter, about) .. sub(blob, stop_at + 1)
         end
       end
-      local part = part_of(queue)
-      local group, freed = group_of(blob, stop_at + 1, about), part.frees
+      if queue ~= last_queue then last_queue, part = queue, part_of(queue) end
+      local freed = part.frees
+      -- A description of one part has only a task.
+      local group = byte(blob, stop_at + 1) ~= 145 and group_of(blob, stop_at + 1, about) or ''
       if group ~= '' then
         part.groups = part.groups or {}
         part.groups[group] = (part.groups[group] or 0) + 1
@@ -250,7 +243,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
         end
       end
     end
-    if way and not way.ready() then return nil end
+    if way and not way.ready(ids) then return nil end
 
     redis.call('HDEL', ROOT, '-')
     local filled = way and way.write() or {}
@@ -286,7 +279,7 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
         end
       end
     end
-    ring_ended(ids, way and way.over or {})
+    ring_ended(ids, way and way.over or {}, byte(ARGV[3], -1) == 126)
     -- Mostly all answers are the same: one stands for them.
     return alike and {-count, answers[1], answers[2], answers[2 * count]} or answers
   end

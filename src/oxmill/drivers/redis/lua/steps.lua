@@ -20,17 +20,15 @@ kin.parts[#kin.parts + 1] = function()
   end
 
   -- ARGV: as settle.lua says of a step in the short form. Nothing if there is none.
-  function kin.read_short_step(at)
-    if ARGV[at] == '' then return nil, at + 1 end
-    local shape = cut.shape_of(ARGV[at])
-    local fields, form = shape.fields, shape.form
+  function kin.read_short_step(kind, at)
+    if not kind.stepped then return nil, at end
     local step = {resume = '', publish = '', join = '', merge = {}, next = {}, spawn = {}}
-    for i = 1, 2 * fields do step.merge[i] = ARGV[at + i] end
-    if form then
-      local head, tail = cut.next_record(form, ARGV[at + 1 + 2 * fields])
+    for i, name in ipairs(kind.names) do step.merge[2 * i - 1], step.merge[2 * i] = name, ARGV[at + i - 1] end
+    if kind.form then
+      local head, tail = cut.next_record(kind.form, ARGV[at + kind.fields])
       step.next[1] = read_record(head, tail, SKIP)
     end
-    return step, at + shape.size
+    return step, at + kind.size
   end
 
   -- A job without a flow becomes the first job of one with its own id, named after its task.
