@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from oxmill.model.flow import FlowStatus, FlowStep, Join, JoinPolicy
 from oxmill.model.info import ListQueues
 from oxmill.model.job import LeasedJob, NewJob
@@ -35,6 +37,11 @@ def step(lease: LeasedJob, *then: NewJob, **merge: bytes) -> Settlement:
 def of(flow_id: str, job_id: str, **options: Any) -> NewJob:
     """A job of this flow, which reads nothing unless it says so."""
     return node(job_id, **({"flow": flow_id, "reads": ()} | options))
+
+
+def ended(lease: LeasedJob) -> Settlement:
+    """A lease that ends and does nothing to a flow."""
+    return Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE)
 
 
 async def begin(world: World, *flows: str) -> list[LeasedJob]:
@@ -177,7 +184,7 @@ async def test_steps_and_other_ends_come_in_one_batch(world: World) -> None:
         world,
         step(a, of("a", "a.1"), x=b"1"),
         failed,
-        Settlement(id=plain.id, token=plain.token, outcome=Outcome.COMPLETE),
+        ended(plain),
         step(c),
     )
 
@@ -197,64 +204,57 @@ async def test_steps_and_other_ends_come_in_one_batch(world: World) -> None:
     assert (await take(world, "b.1")).flow_state == {"x": b"2"}
 
 
-async def test_jobs_that_look_alike_keep_what_is_their_own(world: World) -> None:
-    """Equal sizes in all they have, and other jobs among them: what a store knows of one is not taken for another's."""
-    payloads = [b"one", b"two", b"one", b"one", b"six"]
-    for number, payload in enumerate(payloads):
-        name = f"f{number}"
-        reads = ("x", "y") if number == 2 else ("y",) if number == 3 else ("x",)
-        first = of(name, f"{name}.0", payload=payload, reads=reads, crash_limit=3 + number // 4)
-        state = {"x": b"%d" % number, "y": b"-%d" % number}
-        await start(world, first, flow=flow(name, state=state))
-        await world.enqueue(new_job(f"p{number}.0", payload=payload))
+PAYLOADS = (b"one", b"two", b"one", b"one", b"six")
+READS = (("x",), ("x",), ("x", "y"), ("y",), ("x",))
 
-    leases = {lease.id: lease for lease in await world.claim(99)}
-    chosen = [leases[f"f{number}.0"] for number in range(5)]
-    assert [lease.payload for lease in chosen] == payloads
-    assert [lease.flow_state for lease in chosen] == [
+
+async def alike(world: World) -> dict[str, LeasedJob]:
+    """Leases of jobs that have equal sizes in all they have, with other jobs among them."""
+    for number, (payload, reads) in enumerate(zip(PAYLOADS, READS, strict=True)):
+        name = f"f{number}"
+        job = of(name, f"{name}.0", payload=payload, reads=reads, crash_limit=3 + number // 4)
+        state = {"x": b"%d" % number, "y": b"-%d" % number}
+        await start(world, job, flow=flow(name, state=state))
+        await world.enqueue(new_job(f"p{number}.0", payload=payload))
+    return {lease.id: lease for lease in await world.claim(99)}
+
+
+async def test_leases_that_look_alike_have_each_their_own(world: World) -> None:
+    leases = await alike(world)
+
+    steps = [leases[f"f{number}.0"] for number in range(5)]
+    assert [leases[f"p{number}.0"].payload for number in range(5)] == [*PAYLOADS]
+    assert [lease.payload for lease in steps] == [*PAYLOADS]
+    assert [lease.flow_state for lease in steps] == [
         {"x": b"0"},
         {"x": b"1"},
         {"x": b"2", "y": b"-2"},
         {"y": b"-3"},
         {"x": b"4"},
     ]
-    assert [leases[f"p{number}.0"].payload for number in range(5)] == payloads
 
-    def after(number: int) -> NewJob:
-        payload = b"new" if number % 2 else b"old"
-        return of(f"f{number}", f"f{number}.1", payload=payload, reads=("x",))
 
-    results = (b"1", None, b"null", b"22", b"1")
-    ends = [
-        Settlement(
-            id=lease.id,
-            token=lease.token,
-            outcome=Outcome.COMPLETE,
-            result=result,
-            flow=FlowStep(
-                merge={"xyx"[number % 3]: b"%d%d" % (number, number)}, then=(after(number),)
-            ),
-        )
-        for number, (lease, result) in enumerate(zip(chosen, results, strict=True))
-    ]
-    plain = [
-        Settlement(id=f"p{n}.0", token=leases[f"p{n}.0"].token, outcome=Outcome.COMPLETE)
-        for n in range(5)
-    ]
-    mixed = [item for pair in zip(ends, plain, strict=True) for item in pair]
-    assert {each.ruling for each in await settle(world, *mixed)} == {Ruling.WON}
+async def test_ends_that_look_alike_have_each_their_own(world: World) -> None:
+    results, after = (b"1", None, b"null", b"22", b"1"), (b"old", b"new", b"old", b"new", b"new")
+    leases, items = await alike(world), list[Settlement]()
+    for number in range(5):
+        lease, plain = leases[f"f{number}.0"], leases[f"p{number}.0"]
+        made = of(f"f{number}", f"f{number}.1", payload=after[number], reads=("x",))
+        end = step(lease, made, **{"xyx"[number % 3]: b"+%d" % number})
+        items += (replace(end, result=results[number]), ended(plain))
+
+    assert {each.ruling for each in await settle(world, *items)} == {Ruling.WON}
 
     for number in range(5):
-        job, info = await world.job(f"f{number}.0"), await flow_now(world, f"f{number}")
+        job, then = await world.job(f"f{number}.0"), await world.job(f"f{number}.1")
+        info = await flow_now(world, f"f{number}")
         assert job is not None
+        assert then is not None
         assert info is not None
-        assert (job.state, job.payload) == (State.SUCCEEDED, payloads[number])
-        assert job.result == results[number]
-        changed = {"xyx"[number % 3]: b"%d%d" % (number, number)}
+        assert (job.state, job.payload) == (State.SUCCEEDED, PAYLOADS[number])
+        assert (job.result, then.payload) == (results[number], after[number])
+        changed = {"xyx"[number % 3]: b"+%d" % number}
         assert info.state == {"x": b"%d" % number, "y": b"-%d" % number} | changed
-        following = await world.job(f"f{number}.1")
-        assert following is not None
-        assert following.payload == (b"new" if number % 2 else b"old")
 
 
 async def test_who_waits_for_a_job_is_let_go_by_its_step(world: World) -> None:
