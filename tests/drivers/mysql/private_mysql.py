@@ -60,7 +60,11 @@ def template():
         "--skip-test-db",
         *_as_root(),
     ]
-    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    with (
+        tempfile.TemporaryDirectory() as own
+    ):  # a server that starts deletes what others have in theirs
+        environment = {**os.environ, "TMPDIR": own}
+        subprocess.run(words, check=True, capture_output=True, timeout=60, env=environment)
     return folder
 
 
