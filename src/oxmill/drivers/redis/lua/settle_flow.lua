@@ -59,13 +59,11 @@ local function flow_way()
   local BEFORE_ASIDE, AFTER_ASIDE, NOT_ENDED = '\0\160\0\255', '\0\1\0\0', '\0\160\0\0\0\160\0'
   local ENDED_NOW = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now) .. '\160\0'
   local way, ARGV = {over = {}}, ARGV
-  -- Of each flow, in the order met: how many of its jobs end, and how many next steps they have.
-  local flows, place_of, ended, handed, met = {}, {}, {}, {}, 0
-  -- Of each next step its id, form, flow and how msgpack announces that; of each merge its flow, the names and the
-  -- first argument.
-  local next_ids, next_forms, next_flows, next_headers, made = {}, {}, {}, {}, 0
-  local merged, merged_names, merged_at, merges = {}, {}, {}, 0
-  local once = {}
+  -- Of each flow, in the order met, by how many more jobs live there; by the size of flows, how msgpack announces them.
+  local flows, place_of, changes, headers, met = {}, {}, {}, {}, 0
+  -- Of each job that hands something on, its kind, its first argument and its flow; the next steps.
+  local kinds, firsts, flow_of, handing = {}, {}, {}, 0
+  local next_ids, once, made = {}, {}, 0
 
   local function ending_head(text)
     if byte(text, 4) ~= RUNNING then return nil end
@@ -112,20 +110,17 @@ local function flow_way()
       s[FLOW], sub(cmsgpack.pack(s[FLOW]), 1, -#s[FLOW] - 1), s[2], 7 + id_size + size, about
   end
 
-  -- What a completion hands on, from this argument: fields and perhaps a next step.
-  local function hand_on(flow, place, header, kind, at)
-    local form, fields = kind.form, kind.fields
-    if fields > 0 then
-      merges = merges + 1
-      merged[merges], merged_names[merges], merged_at[merges] = flow, kind.names, at
-    end
-    if not form then return true end
-    local id = ARGV[at + fields]
-    if once[id] then return false end
+  -- What a completion hands on, from this argument: fields and perhaps a next step. Gives how many more jobs of its
+  -- flow live then; nothing if the next step is named twice.
+  local function hand_on(flow, kind, at)
+    handing = handing + 1
+    kinds[handing], firsts[handing], flow_of[handing] = kind, at, flow
+    if not kind.form then return -1 end
+    local id = ARGV[at + kind.fields]
+    if once[id] then return nil end
     once[id], made = true, made + 1
-    next_ids[made], next_forms[made], next_flows[made], next_headers[made] = id, form, flow, header
-    handed[place] = handed[place] + 1
-    return true
+    next_ids[made] = id
+    return 0
   end
 
   -- One running job; what its step hands on begins at this argument. Gives its queue, its record as it ends, where
@@ -146,15 +141,15 @@ local function flow_way()
       record, flow, header, queue, stop, about = redo(id, blob, terms.attempt, terms.nonce, terms.letter)
     end
     if not record or flow == '' then return nil end
-    local place = place_of[flow]
+    local more, place = -1, place_of[flow]
+    if terms.stepped and terms.size > 0 then more = hand_on(flow, terms, at) end
+    if not more then return nil end
     if place then
-      ended[place] = ended[place] + 1
+      changes[place] = changes[place] + more
     else
       met = met + 1
-      place = met
-      flows[met], place_of[flow], ended[met], handed[met] = flow, met, 1, 0
+      flows[met], place_of[flow], changes[met], headers[#flow] = flow, met, more, header
     end
-    if terms.stepped and not hand_on(flow, place, header, terms, at) then return nil end
     return queue, record, stop, about
   end
 
@@ -194,7 +189,7 @@ local function flow_way()
   -- Whether they are all as they should be.
   local function look_at_flows()
     for i = 1, met do
-      if ended[i] ~= handed[i] then names[#names + 1] = flows[i] end
+      if changes[i] ~= 0 then names[#names + 1] = flows[i] end
     end
     if #names == 0 then return true end
     texts = redis.call('HMGET', FLOWS, unpack(names))
@@ -220,10 +215,12 @@ local function flow_way()
       if below[i] and struct.unpack('>I4', below[i]) > 0 then return false end
     end
     local asked = {}
-    for i = 1, made do
-      -- A key of another type must stop the settlement here, before it writes.
-      local queue = next_forms[i].queue
-      if not asked[queue] then asked[queue] = redis.call('ZCARD', ROOT .. ':line:' .. queue) end
+    for i = 1, handing do
+      local form = kinds[i].form
+      if form and not asked[form] then
+        -- A key of another type must stop the settlement here, before it writes.
+        asked[form] = redis.call('ZCARD', ROOT .. ':line:' .. form.queue)
+      end
     end
     local there = made > 0 and redis.call('HMGET', IDS, unpack(next_ids)) or {}
     for i = 1, #there do
@@ -236,8 +233,8 @@ local function flow_way()
   local function write_flows()
     local puts, gone, retired, shelves = {}, {}, {}, {}
     for i = 1, #names do
-      local flow, text, rest, place = names[i], texts[i], found[i], place_of[names[i]]
-      local after = changed(rest, handed[place] - ended[place])
+      local flow, text, rest = names[i], texts[i], found[i]
+      local after = changed(rest, changes[place_of[flow]])
       puts[2 * i - 1], puts[2 * i] = flow, sub(text, 1, starts[i] + 8) .. after.text
       if after.over then
         local card, count = struct.pack(NUMBER, seqs[i]) .. flow, #gone + 1
@@ -264,31 +261,37 @@ local function flow_way()
   end
 
   local function write_next()
-    local ids, records, lines, queues, count = {}, {}, {}, {}, made
+    local ids, records, lines, queues, count = {}, {}, {}, {}, 0
     local call, members_of, pack = redis.call, ROOT .. ':members:', struct.pack
-    local last, enqueued = call('HINCRBY', ROOT, 'drawn', count), pack('>I8', now)
-    for i = 1, count do
-      local id, form, flow, header = next_ids[i], next_forms[i], next_flows[i], next_headers[i]
-      local seq, line = pack(NUMBER, last - count + i), form.line
-      if not line then
-        form.fixed, form.rest = form.head .. enqueued .. form.middle, form.behind .. form.about .. form.payload
-        line = lines[form.queue]
-        if not line then
-          line = {}
-          lines[form.queue], queues[#queues + 1] = line, form.queue
-        end
-        form.line = line
+    local last, enqueued = call('HINCRBY', ROOT, 'drawn', made), pack('>I8', now)
+
+    -- What is the same for all next steps of a form, in this batch.
+    local function begin(form)
+      form.fixed, form.rest = form.head .. enqueued .. form.middle, form.behind .. form.about .. form.payload
+      form.line = lines[form.queue]
+      if not form.line then
+        form.line = {}
+        lines[form.queue], queues[#queues + 1] = form.line, form.queue
       end
-      local place = #line
-      line[place + 1], line[place + 2] = form.priority, seq
-      ids[2 * i - 1], ids[2 * i] = id, seq
-      records[2 * i - 1], records[2 * i] = seq, cut.frame_of(form, id, #header + #flow) .. id .. form.fixed
-        .. header .. flow .. form.rest
-      call('ZADD', members_of .. flow, '0', seq)
+    end
+
+    for i = 1, handing do
+      local form, flow = kinds[i].form, flow_of[i]
+      if form then
+        count = count + 1
+        if not form.line then begin(form) end
+        local id, seq, line, header = next_ids[count], pack(NUMBER, last - made + count), form.line, headers[#flow]
+        local place = #line
+        line[place + 1], line[place + 2] = form.priority, seq
+        ids[2 * count - 1], ids[2 * count] = id, seq
+        records[2 * count - 1], records[2 * count] = seq, cut.frame_of(form, id, #header + #flow) .. id .. form.fixed
+          .. header .. flow .. form.rest
+        call('ZADD', members_of .. flow, '0', seq)
+      end
     end
     for queue, line in pairs(lines) do call('ZADD', ROOT .. ':line:' .. queue, unpack(line)) end
     call('SADD', QUEUES, unpack(queues))
-    fill_pages(last - count + 1, last)
+    fill_pages(last - made + 1, last)
     call('HSET', JOBS, unpack(records))
     call('HSET', IDS, unpack(ids))
     table.sort(queues)
@@ -297,14 +300,14 @@ local function flow_way()
 
   local function write_states()
     local call, state_of = redis.call, ROOT .. ':state:'
-    for i = 1, merges do
-      local names, at = merged_names[i], merged_at[i]
-      if #names == 1 then
-        call('HSET', state_of .. merged[i], names[1], ARGV[at])
-      else
-        local pairs = {}
-        for j = 1, #names do pairs[2 * j - 1], pairs[2 * j] = names[j], ARGV[at + j - 1] end
-        call('HSET', state_of .. merged[i], unpack(pairs))
+    for i = 1, handing do
+      local fields, names, at = kinds[i].fields, kinds[i].names, firsts[i]
+      if fields == 1 then
+        call('HSET', state_of .. flow_of[i], names[1], ARGV[at])
+      elseif fields > 0 then
+        local puts = {}
+        for j = 1, fields do puts[2 * j - 1], puts[2 * j] = names[j], ARGV[at + j - 1] end
+        call('HSET', state_of .. flow_of[i], unpack(puts))
       end
     end
   end

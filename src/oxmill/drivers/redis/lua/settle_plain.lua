@@ -184,7 +184,9 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       return part
     end
 
-    local blobs, alike, last_queue, part = redis.call('HMGET', JOBS, unpack(seqs)), true, nil, nil
+    local blobs, last_queue, part = redis.call('HMGET', JOBS, unpack(seqs)), nil, nil
+    -- Mostly all answers are the same: then one stands for them.
+    local alike, usual, usual_queue = true, nil, nil
     for i = 1, count do
       local blob = blobs[i]
       if not blob then return nil end
@@ -225,8 +227,13 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       end
       if freed then part.freed = true end
       local code = freed and FREED + WON_SUCCEEDED or WON_SUCCEEDED
-      answers[2 * i - 1], answers[2 * i] = code, queue
-      alike = alike and code == answers[1] and queue == answers[2]
+      if i == 1 then
+        usual, usual_queue = code, queue
+      elseif alike and (code ~= usual or queue ~= usual_queue) then
+        alike = false
+        for j = 1, i - 1 do answers[2 * j - 1], answers[2 * j] = usual, usual_queue end
+      end
+      if not alike then answers[2 * i - 1], answers[2 * i] = code, queue end
       part.count = part.count + 1
       part.seqs[part.count] = seq
       if not record then
@@ -248,7 +255,8 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
     redis.call('HDEL', ROOT, '-')
     local filled = way and way.write() or {}
     for _, queue in ipairs(filled) do part_of(queue).freed = true end
-    if #filled > 0 then answers[2 * count] = {answers[2 * count], unpack(filled)} end
+    local last = alike and usual_queue or answers[2 * count]
+    if #filled > 0 then last = {last, unpack(filled)} end
     if #results > 0 then redis.call('HSET', ASIDES, unpack(results)) end
     for queue, part in pairs(parts) do
       -- If keys of the groups are of another type, the jobs keep their leases.
@@ -280,8 +288,9 @@ if string.byte(ARGV[3]) == 112 or string.byte(ARGV[3]) == 115 then
       end
     end
     ring_ended(ids, way and way.over or {}, byte(ARGV[3], -1) == 126)
-    -- Mostly all answers are the same: one stands for them.
-    return alike and {-count, answers[1], answers[2], answers[2 * count]} or answers
+    if alike then return {-count, usual, usual_queue, last} end
+    answers[2 * count] = last
+    return answers
   end
 
   local answers = settle()
