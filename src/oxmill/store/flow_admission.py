@@ -165,7 +165,8 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
                 _check_state(step.merge.items(), "job", item.id, bounds)
             if step.then:
                 new = step.then[0]
-                if known is None or not _is_like(new, known, item.id, bounds.id_bytes):
+                sound = known is not None and is_like(new, known)
+                if not (sound and _sound_id(new.id, item.id, bounds.id_bytes)):
                     _check_next(item.id, new, bounds, able)
                     known = new
         except (AttributeError, TypeError):
@@ -193,10 +194,8 @@ def _check_next(job_id: str, new: NewJob, bounds: Bounds, able: Capability) -> N
         _check_children(job_id, (new,), ())
 
 
-def _is_like(new: NewJob, known: NewJob, job_id: str, id_bytes: int) -> bool:
-    """Whether a job is as sound as another. They are made from one mold, so whatever is looked at is the
-    very same but for the id."""
-    name = new.id
+def is_like(new: NewJob, known: NewJob) -> bool:
+    """Whether two jobs of flows are made from one mold: then all they have is the very same but for the id and the flow."""
     return (
         new.payload is known.payload
         and new.queue is known.queue
@@ -219,11 +218,12 @@ def _is_like(new: NewJob, known: NewJob, job_id: str, id_bytes: int) -> bool:
         and new.after is known.after
         and new.join is known.join
         and new.reads is known.reads
-        and name.isascii()
-        and name.isprintable()
-        and 0 < len(name) <= id_bytes
-        and name != job_id
     )
+
+
+def _sound_id(name: str, job_id: str, id_bytes: int) -> bool:
+    """Whether the id of a next step needs no closer look."""
+    return name.isascii() and name.isprintable() and 0 < len(name) <= id_bytes and name != job_id
 
 
 @lru_cache(maxsize=256)

@@ -58,7 +58,7 @@ FIXED: Final = (
     Key("events", "stream", "what people did and what went wrong", "unit"),
     Key("flows", "hash", "flow → name, live jobs, how it ended, fields", "book"),
     Key("counts", "hash", "flow → how many jobs are held, scheduled, failed, cancelled", "kin"),
-    Key("retired", "zset", "ended flows by the end of their retention", "book"),
+    Key("retired", "zset", "ended flows, also several, by the end of their retention", "book"),
     Key("stages", "hash", "stage → flow, when touched, published, live jobs", "book"),
     Key("abandoned", "zset", "stages not published, by when they were touched", "book"),
     Key("downs", "hash", "job id → numbers of those that wait for it, or have waited", "book"),

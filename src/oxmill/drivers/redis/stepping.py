@@ -10,6 +10,7 @@ from oxmill.model.job import NewJob
 from oxmill.model.settlement import Settlement
 from oxmill.model.state import State
 from oxmill.model.token import Token
+from oxmill.store.flow_admission import is_like
 
 Form = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
 """What the next steps of one kind share: queue, priority, their standing up to the time of enqueue, then up to
@@ -33,28 +34,37 @@ _NOTHING: Final = FlowStep()
 class ShortSteps:
     """Completions with what they hand on, as settle.lua takes them: what several have in common, then each."""
 
-    __slots__ = ("_forms", "_items", "_kinds", "_known")
+    __slots__ = ("_form", "_forms", "_items", "_kinds", "_known", "_last")
 
     def __init__(self, known: StepForms) -> None:
         self._known = known
         self._forms: dict[Form, int] = {}
         self._kinds: dict[Kind, int] = {}
         self._items: list[Any] = []
+        self._last: NewJob | None = None
+        """The next step looked at last, which is plain, and its form: most others are like it."""
+        self._form = _NO_NEXT
 
     def add(self, item: Settlement) -> bool:
         """Whether the short way takes this completion."""
-        step, result = item.flow or _NOTHING, item.result
+        step, result, form = item.flow or _NOTHING, item.result, _NO_STEP
         if not _simple(step):
             return False
-        form = _NO_STEP if item.flow is None else self._form(step.then)
+        new = step.then[0] if step.then else None
+        if new is not None:
+            if (self._last is None or not is_like(new, self._last)) and not self._take_form(new):
+                return False
+            form = self._form
+        elif item.flow is not None:
+            form = _NO_NEXT
         letter = "" if result is None else "n" if result == b"null" else "r"
         kind = (item.token, letter, form, tuple(step.merge))
         self._items += (pack_id(item.id), self._kinds.setdefault(kind, len(self._kinds) + 1))
         if letter == "r":
             self._items.append(result)
         self._items += step.merge.values()
-        if step.then:
-            self._items.append(pack_id(step.then[0].id))
+        if new is not None:
+            self._items.append(pack_id(new.id))
         return True
 
     def args(self) -> list[Any]:
@@ -65,10 +75,12 @@ class ShortSteps:
             args += (_terms_text(token, letter), form, len(names), *names)
         return args + self._items
 
-    def _form(self, then: tuple[NewJob, ...]) -> int:
-        if not then:
-            return _NO_NEXT
-        return self._forms.setdefault(_form_of(then[0], self._known), len(self._forms) + 1)
+    def _take_form(self, new: NewJob) -> bool:
+        if not _plain(new):
+            return False
+        self._last = new
+        self._form = self._forms.setdefault(_form_of(new, self._known), len(self._forms) + 1)
+        return True
 
 
 def _terms_text(token: Token, letter: str) -> str:
@@ -77,12 +89,14 @@ def _terms_text(token: Token, letter: str) -> str:
 
 
 def _simple(step: FlowStep) -> bool:
-    """Whether it only merges a few fields and hands over to at most one job that only waits in line."""
-    if step.resume is not None or step.publish is not None or step.spawn:
-        return False
-    if len(step.merge) > _MOST_FIELDS:
-        return False
-    return not step.then or (len(step.then) == 1 and _plain(step.then[0]))
+    """Whether it only merges a few fields and hands over to at most one job."""
+    return (
+        step.resume is None
+        and step.publish is None
+        and not step.spawn
+        and len(step.merge) <= _MOST_FIELDS
+        and len(step.then) <= 1
+    )
 
 
 def _plain(new: NewJob) -> bool:

@@ -111,6 +111,11 @@ kin.parts[#kin.parts + 1] = function()
     kin.change_flow(f)
   end
 
+  -- Until when a flow that has ended is kept.
+  function kin.due(f)
+    return f.ended + (f.keep >= 0 and f.keep or f.failed and 30 * FLOW_DAY or FLOW_DAY)
+  end
+
   -- A flow without live jobs ends, as failed if a job did not succeed that nobody waited for.
   function kin.settle_accounts(f)
     if f.live > 0 or f.ended ~= 0 then return end
@@ -118,9 +123,7 @@ kin.parts[#kin.parts + 1] = function()
     f.failed = f.lost or f.bad > 0
     f.ended = now
     if f.published then zput(shelf('status=' .. status_of(f)), card(f), 0) end
-    local keep = f.keep
-    if keep < 0 then keep = f.failed and 30 * FLOW_DAY or FLOW_DAY end
-    zput(RETIRED, card(f), now + keep)
+    zput(RETIRED, card(f), kin.due(f))
     kin.change_flow(f)
     ended.flows = ended.flows or {}
     ended.flows[#ended.flows + 1] = f.id

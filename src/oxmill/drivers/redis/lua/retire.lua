@@ -5,7 +5,7 @@
 -- Result: `kin.forget`, `kin.retire`.
 kin.parts[#kin.parts + 1] = function()
   local STAGE = 32
-  local STAGE_KEPT, AT_ONCE = 86400000000, 100
+  local STAGE_KEPT, AT_ONCE, TOGETHER = 86400000000, 100, 255
 
   function kin.forget(job)
     local s = job.s
@@ -39,23 +39,44 @@ kin.parts[#kin.parts + 1] = function()
     return gone, #found > gone
   end
 
-  local function retire_flows(limit)
-    local gone, left = 0, false
-    local cards = kin.range(RETIRED, 0, now, AT_ONCE + 1)
-    for i, card in ipairs(cards) do
-      local flow = i <= AT_ONCE and kin.flow(string.sub(card[1], NUMBER_SIZE + 1))
-      if flow then
-        local some, more = delete(ROOT .. ':members:' .. flow.id, limit - gone)
-        gone, left = gone + some, left or more
-        if not more then
-          for _, stage in ipairs(kin.range(kin.stages_of(flow.id), 0, 0, 1000000)) do
-            kin.drop_stage(kin.stage(stage[1]))
-          end
-          kin.drop_flow(flow)
-        end
-      end
+  -- The flows to go by a member of RETIRED. It is a card, which is gone if the flow goes on; or, behind a byte that no
+  -- card begins with, several cards and their sizes: there a flow that has gone on since will end at another time.
+  local function flows_in(member, due)
+    if string.byte(member) ~= TOGETHER then return {kin.flow(string.sub(member, NUMBER_SIZE + 1)) or nil} end
+    local flows, at = {}, 2
+    while at <= #member do
+      local size = struct.unpack('>I2', member, at)
+      local flow = kin.flow(string.sub(member, at + 2 + NUMBER_SIZE, at + 1 + size))
+      if flow and flow.ended ~= 0 and kin.due(flow) == due then flows[#flows + 1] = flow end
+      at = at + 2 + size
     end
-    return gone, left or #cards > AT_ONCE
+    return flows
+  end
+
+  -- A flow, its stages and at most `limit` of its jobs. Gives how many jobs, and whether any are left.
+  local function retire_flow(flow, limit)
+    local gone, more = delete(ROOT .. ':members:' .. flow.id, limit)
+    if more then return gone, true end
+    for _, stage in ipairs(kin.range(kin.stages_of(flow.id), 0, 0, 1000000)) do
+      kin.drop_stage(kin.stage(stage[1]))
+    end
+    kin.drop_flow(flow)
+    return gone, false
+  end
+
+  -- A member goes once all its flows have gone.
+  local function retire_flows(limit)
+    local gone, looked = 0, 0
+    for _, member in ipairs(kin.range(RETIRED, 0, now, AT_ONCE)) do
+      for _, flow in ipairs(flows_in(member[1], member[2])) do
+        if looked >= AT_ONCE then return gone, true end
+        local some, more = retire_flow(flow, limit - gone)
+        gone, looked = gone + some, looked + 1
+        if more then return gone, true end
+      end
+      zput(RETIRED, member[1], false)
+    end
+    return gone, #kin.range(RETIRED, 0, now, 1) > 0
   end
 
   local function retire_stages(limit)

@@ -53,12 +53,12 @@ end
 local function flow_way()
   local ASIDE, LEASED, FINISHED, OUTCOME, MARK, ENDED_AT, REASON = 13, 22, 23, 24, 25, 27, 28
   local FLOW, STAGE, WAIT, WAITING, RUNNING, SUCCEEDED, PAGE = 30, 32, 35, 3, 4, 5, 256
-  local FLOW_DAY, NUMBER, MOMENT, EIGHT, sub, byte = 86400000000, '>I6', 207, '\152', string.sub, string.byte
+  local FLOW_DAY, NUMBER, MOMENT, EIGHT, TOGETHER = 86400000000, '>I6', 207, '\152', '\255'
   -- Of a first run, as claim_short.lua writes it: what lies between the retention and the nonce, but for
   -- the letters aside, and between the lease and the flow.
   local BEFORE_ASIDE, AFTER_ASIDE, NOT_ENDED = '\0\160\0\255', '\0\1\0\0', '\0\160\0\0\0\160\0'
   local ENDED_NOW = '\0' .. cmsgpack.pack(now) .. cmsgpack.pack('complete') .. '\1\0' .. cmsgpack.pack(now) .. '\160\0'
-  local way, ARGV = {over = {}}, ARGV
+  local way, ARGV, sub, byte = {over = {}}, ARGV, string.sub, string.byte
   -- Of each flow, in the order met, by how many more jobs live there; by the size of flows, how msgpack announces them.
   local flows, place_of, changes, headers, met = {}, {}, {}, {}, 0
   -- Of each job that hands something on, its kind, its first argument and its flow; the next steps.
@@ -154,7 +154,7 @@ local function flow_way()
   end
 
   -- A flow's record: its number of arrival and what stands up to its start is its own, the rest of it is known by
-  -- its text: how long the flow is kept, and what it becomes by each change of its number of live jobs. Nothing
+  -- its text: until when the flow is kept if it ends, and what it becomes by each change of its number of live jobs. Nothing
   -- if it is not as it should be.
   local rests = {}
   local function rest_of(text)
@@ -165,7 +165,7 @@ local function flow_way()
     if f[2] ~= 1 or f[6] ~= 0 then return nil end
     rest = {f = f, failed = f[4] == 1 or f[7] > 0}
     local keep = f[1] >= 0 and f[1] or rest.failed and 30 * FLOW_DAY or FLOW_DAY
-    rest.keep, rests[text] = string.format('%d', now + keep), rest
+    rest.due, rests[text] = string.format('%d', now + keep), rest
     return rest
   end
 
@@ -229,6 +229,16 @@ local function flow_way()
     return look_at_flows()
   end
 
+  -- Flows are to go at the same time: they are one member there, as retire.lua reads it.
+  local function retire(due, cards)
+    local words = {#cards > 1 and TOGETHER or nil}
+    for i = 1, #cards do
+      if #cards > 1 then words[#words + 1] = struct.pack('>I2', #cards[i]) end
+      words[#words + 1] = cards[i]
+    end
+    redis.call('ZADD', RETIRED, due, table.concat(words))
+  end
+
   -- As book.lua does: flows without live jobs end.
   local function write_flows()
     local puts, gone, retired, shelves = {}, {}, {}, {}
@@ -243,13 +253,14 @@ local function flow_way()
         shelves[shelf] = cards
         cards[#cards + 1], cards[#cards + 2] = '0', card
         gone[count], way.over[count] = card, flow
-        retired[2 * count - 1], retired[2 * count] = rest.keep, card
+        local others = retired[rest.due]
+        if others then others[#others + 1] = card else retired[rest.due] = {card} end
       end
     end
     if #names > 0 then redis.call('HSET', FLOWS, unpack(puts)) end
     if #gone == 0 then return end
     redis.call('ZREM', ROOT .. ':shelf:status=running', unpack(gone))
-    redis.call('ZADD', RETIRED, unpack(retired))
+    for due, cards in pairs(retired) do retire(due, cards) end
     for shelf, cards in pairs(shelves) do redis.call('ZADD', ROOT .. ':shelf:status=' .. shelf, unpack(cards)) end
   end
 
