@@ -153,12 +153,7 @@ def check_steps(items: Iterable[Settlement], bounds: Bounds, able: Capability) -
             )
         step = item.flow
         try:
-            if (
-                step.spawn
-                or step.publish is not None
-                or step.resume is not None
-                or len(step.then) > 1
-            ):
+            if not hands_over(step):
                 _check_step(item.id, step, bounds, able)
                 continue
             if step.merge:
@@ -192,6 +187,11 @@ def _check_next(job_id: str, new: NewJob, bounds: Bounds, able: Capability) -> N
     ):
         _check_members((new,), None, bounds)
         _check_children(job_id, (new,), ())
+
+
+def hands_over(step: FlowStep) -> bool:
+    """Whether a step only merges fields and goes on in at most one job."""
+    return not step.spawn and step.publish is None and step.resume is None and len(step.then) <= 1
 
 
 def is_like(new: NewJob, known: NewJob) -> bool:

@@ -10,7 +10,7 @@ from oxmill.model.job import NewJob
 from oxmill.model.settlement import Settlement
 from oxmill.model.state import State
 from oxmill.model.token import Token
-from oxmill.store.flow_admission import is_like
+from oxmill.store.flow_admission import hands_over, is_like
 
 Form = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
 """What the next steps of one kind share: queue, priority, their standing up to the time of enqueue, then up to
@@ -48,7 +48,7 @@ class ShortSteps:
     def add(self, item: Settlement) -> bool:
         """Whether the short way takes this completion."""
         step, result, form = item.flow or _NOTHING, item.result, _NO_STEP
-        if not _simple(step):
+        if not hands_over(step) or len(step.merge) > _MOST_FIELDS:
             return False
         new = step.then[0] if step.then else None
         if new is not None:
@@ -86,17 +86,6 @@ class ShortSteps:
 def _terms_text(token: Token, letter: str) -> str:
     """How a lease ends: n for a result of null, r for another, nothing for none."""
     return f"{token.attempt} {token.nonce:x} {letter}"
-
-
-def _simple(step: FlowStep) -> bool:
-    """Whether it only merges a few fields and hands over to at most one job."""
-    return (
-        step.resume is None
-        and step.publish is None
-        and not step.spawn
-        and len(step.merge) <= _MOST_FIELDS
-        and len(step.then) <= 1
-    )
 
 
 def _plain(new: NewJob) -> bool:
