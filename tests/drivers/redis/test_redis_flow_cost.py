@@ -57,6 +57,26 @@ def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
     assert commands <= 2 * STEPS + 29  # of each flow only the state and the index are written apart
 
 
+def test_steps_that_hand_over_to_several_jobs_are_sent_in_smaller_parts(counted):
+    """They go the long way, and no script may be long."""
+    for number in range(STEPS):
+        counted.driver.run(begin(counted, f"f{number}", new_job(f"a{number}", f"f{number}")))
+    leases = counted.driver.run(counted.claim(limit=STEPS)).jobs
+    items = tuple(
+        Settlement(
+            id=lease.id,
+            token=lease.token,
+            outcome=Outcome.COMPLETE,
+            flow=FlowStep(then=tuple(new_job(f"{n}{lease.id}", lease.flow) for n in "bc")),
+        )
+        for lease in leases
+    )
+
+    trips, scripts, _ = counted.cost(counted.driver.settling.settle(Settle(items=items)))
+
+    assert (trips, scripts) == (1, 4)  # of a weight of 100 each; one such step has 8
+
+
 def test_claiming_steps_of_pipelines_reads_the_state_of_each_flow_and_nothing_else_of_it(counted):
     for number in range(STEPS):
         job = new_job(f"a{number}", f"f{number}", reads=("a",))

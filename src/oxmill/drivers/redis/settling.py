@@ -15,7 +15,7 @@ from oxmill.drivers.redis.stepping import ShortSteps, StepForms
 from oxmill.model.flow import FlowStep
 from oxmill.model.settlement import Outcome, Ruling, Settle, Settled, Settlement
 from oxmill.store.admission import check_settlements, clip, storable
-from oxmill.store.flow_admission import check_steps
+from oxmill.store.flow_admission import check_steps, hands_over
 from oxmill.store.plan import Plan, Steps, plan
 
 _RULINGS: Final = (Ruling.GONE, Ruling.LOST, Ruling.WON)
@@ -23,6 +23,7 @@ _GONE: Final = (0, b"")
 _FORMS_KEPT: Final = 1_000
 _LONG_WAY: Final = 4
 _HERE: Final = "~"
+"""Tells that all who listen to the bells do so at the server that settles."""
 _FREED: Final = 100
 """Added to the code of a settlement after which others of its queue may start."""
 
@@ -117,7 +118,7 @@ def _weight(item: Settlement) -> int:
     if item.outcome is not Outcome.COMPLETE or item.error is not None:
         return _LONG_WAY
     step = item.flow
-    if step is None or (step.resume is None and step.publish is None and not step.spawn):
+    if step is None or hands_over(step):
         return 1
     return _LONG_WAY + 2 * (len(step.then) + len(step.spawn))
 

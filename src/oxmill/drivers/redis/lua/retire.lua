@@ -39,18 +39,19 @@ kin.parts[#kin.parts + 1] = function()
     return gone, #found > gone
   end
 
-  -- The flows to go by a member of RETIRED. It is a card, which is gone if the flow goes on; or, behind a byte that no
-  -- card begins with, several cards and their sizes: there a flow that has gone on since will end at another time.
+  -- The flows to go by a member of RETIRED, and how many were looked at. It is a card, which is gone if the flow goes on;
+  -- or, behind a byte that no card begins with, several cards and their sizes: there a flow that has gone on since will
+  -- end at another time.
   local function flows_in(member, due)
-    if string.byte(member) ~= TOGETHER then return {kin.flow(string.sub(member, NUMBER_SIZE + 1)) or nil} end
-    local flows, at = {}, 2
+    if string.byte(member) ~= TOGETHER then return {kin.flow(string.sub(member, NUMBER_SIZE + 1)) or nil}, 1 end
+    local flows, looked, at = {}, 0, 2
     while at <= #member do
       local size = struct.unpack('>I2', member, at)
       local flow = kin.flow(string.sub(member, at + 2 + NUMBER_SIZE, at + 1 + size))
       if flow and flow.ended ~= 0 and kin.due(flow) == due then flows[#flows + 1] = flow end
-      at = at + 2 + size
+      looked, at = looked + 1, at + 2 + size
     end
-    return flows
+    return flows, looked
   end
 
   -- A flow, its stages and at most `limit` of its jobs. Gives how many jobs, and whether any are left.
@@ -68,10 +69,12 @@ kin.parts[#kin.parts + 1] = function()
   local function retire_flows(limit)
     local gone, looked = 0, 0
     for _, member in ipairs(kin.range(RETIRED, 0, now, AT_ONCE)) do
-      for _, flow in ipairs(flows_in(member[1], member[2])) do
-        if looked >= AT_ONCE then return gone, true end
+      if looked >= AT_ONCE then break end
+      local flows, cards = flows_in(member[1], member[2])
+      looked = looked + cards
+      for _, flow in ipairs(flows) do
         local some, more = retire_flow(flow, limit - gone)
-        gone, looked = gone + some, looked + 1
+        gone = gone + some
         if more then return gone, true end
       end
       zput(RETIRED, member[1], false)
