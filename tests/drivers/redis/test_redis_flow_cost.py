@@ -29,6 +29,14 @@ def begin(counted, flow, *jobs, **options):
     return counted.driver.enqueueing.enqueue(request)
 
 
+def ends(leases, step):
+    """Completions of these, each with its step."""
+    return tuple(
+        Settlement(id=lease.id, token=lease.token, outcome=Outcome.COMPLETE, flow=step(lease))
+        for lease in leases
+    )
+
+
 def test_a_flow_of_one_job_is_one_round_trip_and_a_handful_of_commands(counted):
     counted.driver.run(begin(counted, "f0", new_job("a0", "f0")))
 
@@ -41,14 +49,9 @@ def test_a_step_of_a_pipeline_is_one_script_with_a_few_commands_each(counted):
         job = new_job(f"a{number}", f"f{number}", reads=("a",))
         counted.driver.run(begin(counted, f"f{number}", job))
     leases = counted.driver.run(counted.claim(limit=STEPS)).jobs
-    items = tuple(
-        Settlement(
-            id=lease.id,
-            token=lease.token,
-            outcome=Outcome.COMPLETE,
-            flow=FlowStep(merge={"b": b"2"}, then=(new_job(f"b{lease.id}", lease.flow),)),
-        )
-        for lease in leases
+    items = ends(
+        leases,
+        lambda lease: FlowStep(merge={"b": b"2"}, then=(new_job(f"b{lease.id}", lease.flow),)),
     )
 
     trips, scripts, commands = counted.cost(counted.driver.settling.settle(Settle(items=items)))
@@ -62,14 +65,9 @@ def test_steps_that_hand_over_to_several_jobs_are_sent_in_smaller_parts(counted)
     for number in range(STEPS):
         counted.driver.run(begin(counted, f"f{number}", new_job(f"a{number}", f"f{number}")))
     leases = counted.driver.run(counted.claim(limit=STEPS)).jobs
-    items = tuple(
-        Settlement(
-            id=lease.id,
-            token=lease.token,
-            outcome=Outcome.COMPLETE,
-            flow=FlowStep(then=tuple(new_job(f"{n}{lease.id}", lease.flow) for n in "bc")),
-        )
-        for lease in leases
+    items = ends(
+        leases,
+        lambda lease: FlowStep(then=tuple(new_job(f"{n}{lease.id}", lease.flow) for n in "bc")),
     )
 
     trips, scripts, _ = counted.cost(counted.driver.settling.settle(Settle(items=items)))
