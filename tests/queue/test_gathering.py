@@ -1,6 +1,8 @@
 """Single enqueues of many coroutines travel together, and each is judged as if it came alone."""
 
 import asyncio
+import gc
+import weakref
 from dataclasses import replace
 
 import msgspec
@@ -143,3 +145,19 @@ def test_every_event_loop_has_its_own(counted):
 
     for _ in range(3):
         assert all(job.created for job in asyncio.run(both()))
+
+
+def test_a_program_that_starts_loop_after_loop_keeps_none_that_has_ended(url):
+    app, loops = App(url), weakref.WeakSet()
+    note = note_of(app)
+
+    async def once():
+        loops.add(asyncio.get_running_loop())
+        await note.aenqueue("a")
+
+    for _ in range(5):
+        asyncio.run(once())
+    gc.collect()
+    app.close()
+
+    assert len(loops) <= 1

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from os import getpid
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -18,6 +17,7 @@ from oxmill.model.job import Enqueue, NewJob
 from oxmill.queue.enqueueing import Receipt, enqueue_jobs, store_one
 from oxmill.queue.talk import Performer, Talk, ahold, hold
 from oxmill.store.driver import Driver
+from oxmill.store.per_loop import PerLoop
 
 if TYPE_CHECKING:
     from oxmill.queue.gathering import Gathering
@@ -46,8 +46,8 @@ class Client:
         self._left_behind: list[Driver] = []
         self._pid = getpid()
         self._lock = threading.Lock()
-        self._gatherings: WeakKeyDictionary[object, Gathering] = WeakKeyDictionary()
-        """event loop → its enqueues on their way."""
+        self._gatherings: PerLoop[Gathering] = PerLoop()
+        """The enqueues of each event loop that are on their way."""
 
     @property
     def driver(self) -> Driver:
@@ -107,12 +107,12 @@ class Client:
             return (await self.awaiting(lambda driver: enqueue_jobs(driver, (job,)), connection))[0]
         await self._adriver()
         loop = asyncio_of_caller().get_running_loop()
-        gathering = self._gatherings.get(loop)
-        if gathering is None:
-            from oxmill.queue.gathering import Gathering  # noqa: PLC0415 - it imports asyncio
+        return await self._gatherings.of(loop, self._gathering).store(job)
 
-            gathering = self._gatherings[loop] = Gathering(lambda: self.driver)
-        return await gathering.store(job)
+    def _gathering(self) -> Gathering:
+        from oxmill.queue.gathering import Gathering  # noqa: PLC0415 - it imports asyncio
+
+        return Gathering(lambda: self.driver)
 
     async def _adriver(self) -> Driver:
         driver = self._lent or self._driver

@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import Final, Self
 
 from oxmill.store.doorbell import CONTROL, SWEEP, is_end
+
+_running_loop: Final = asyncio._get_running_loop  # noqa: SLF001 - does not raise where there is none
 
 
 class LocalBell:
@@ -114,13 +116,6 @@ class LocalBell:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 class LocalDoorbell:

@@ -19,6 +19,17 @@ from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
 
 def topics_after(request: object, answer: Any) -> set[str]:
     """The topics to ring after `answer` was given to `request`."""
+    # Claims first, most of which leave nothing to tell: their jobs wait for this before they start.
+    return _claimed(answer) if type(answer) is Claimed else _asked(request, answer)
+
+
+def _claimed(answer: Claimed) -> set[str]:
+    if not answer.gained and answer.news is NO_NEWS:
+        return set()
+    return {work(q) for q in answer.gained} | _set_off(answer.news)
+
+
+def _asked(request: object, answer: Any) -> set[str]:
     match request:
         case Enqueue(jobs=jobs) | EnqueueOne(jobs=jobs):
             return _enqueued(jobs, answer)
@@ -73,8 +84,6 @@ def _set_off(news: News) -> set[str]:
 
 def _changed(answer: Any) -> set[str]:
     match answer:
-        case Claimed():
-            return {work(q) for q in answer.gained} | _set_off(answer.news)
         case Swept():
             topics = {work(q) for q in answer.queues} | {ended(i) for i in answer.ended}
             return topics | _set_off(answer.news)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import getrandbits
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from oxmill.errors import StoreError
 from oxmill.maintenance.trouble import FATAL, Trouble
 from oxmill.maintenance.wake import Wake
 from oxmill.model.claim import Claim, Claimed
+from oxmill.model.job import LeasedJob
 from oxmill.model.settings import SECOND
 from oxmill.observe.bus import Bus
 from oxmill.observe.metrics import Metrics
@@ -68,8 +69,7 @@ class Claimer:
         self._config = config
         self._executor = executor
         self._settler = settler
-        self._claiming = True
-        self._closing = False
+        self._claiming, self._closing = True, False
         self._wake = Wake()
         self._piled_up = Wake()
         self._hurry = Wake(), Wake()
@@ -85,6 +85,7 @@ class Claimer:
         self._bell = Capability.DOORBELL in driver.capabilities and not isinstance(
             driver.doorbell, SilentDoorbell
         )
+        self._held = (config.lease - config.margin) / SECOND  # from when a claim sets out
         self._worthwhile = max(self._most // 2, WORTHWHILE)
         executor.on_conclusion = self._concluded
 
@@ -183,21 +184,16 @@ class Claimer:
             return SOONEST
         finally:
             del self._sent[turn]
-        self.owing_since, self.answered = self.turn_since, True
-        self._trouble.over()
-        self.metrics.stored(_OPERATIONS[batch is not None, room > 0], time.monotonic() - sent)
-        overtaken = self._batches != before
+        took, overtaken = time.monotonic() - sent, self._batches != before
         if batch is not None:
             self._batches += 1
             self._settler.answered(batch, settled)
-        if claimed is None:
-            if self._settler.open or self._room():
-                return 0.0
-            self._say_if_idle()
-            return self._config.poll_most / SECOND
-        if batch is None and not claimed.jobs:
-            self._cost = look_cost(self._cost, time.monotonic() - sent)
-        return self._begin(claimed, room, sent, overtaken=overtaken)
+        if claimed is not None and claimed.jobs:
+            self._begin(claimed.jobs, sent)
+            if len(claimed.jobs) < room:
+                await asyncio.sleep(0)  # they start now; what is left to do here can wait for that
+        self._note(batch, claimed, took)
+        return self._pause(claimed, room, overtaken=overtaken)
 
     def _room(self) -> int:
         if not self._claiming:
@@ -225,27 +221,42 @@ class Claimer:
             )
         )
 
-    def _begin(self, claimed: Claimed, room: int, sent: float, *, overtaken: bool) -> float:
-        """Start what was claimed; the seconds to wait before the next turn. `overtaken` if another batch was
-        settled meanwhile: this claim may not have seen what that let go."""
-        config, jobs = self._config, claimed.jobs
-        self.metrics.claims += 1
-        if claimed.news.left and self.on_left is not None:
-            self.on_left()
+    def _begin(self, jobs: Sequence[LeasedJob], sent: float) -> None:
+        """Start what was claimed by a turn that set out at this time."""
         if self._closing:  # the stop came while the claim was on its way
             for job in jobs:
                 self._settler.add(released(job))
-            return 0.0
-        if jobs:
-            self.started += len(jobs)
-            self._executor.start(jobs, sent + (config.lease - config.margin) / SECOND)
-            if len(jobs) == room:
+            return
+        self.started += len(jobs)
+        self._executor.start(jobs, sent + self._held)
+
+    def _note(self, batch: Batch | None, claimed: Claimed | None, took: float) -> None:
+        """The store has answered, after so many seconds."""
+        self.owing_since, self.answered = self.turn_since, True
+        self._trouble.over()
+        self.metrics.stored(_OPERATIONS[batch is not None, claimed is not None], took)
+        if batch is None and claimed is not None and not claimed.jobs:
+            self._cost = look_cost(self._cost, took)
+
+    def _pause(self, claimed: Claimed | None, room: int, *, overtaken: bool) -> float:
+        """The seconds to wait before the next turn. `overtaken` if another batch was settled meanwhile: this
+        claim may not have seen what that let go."""
+        if claimed is None:
+            if self._settler.open or self._room():
                 return 0.0
-        else:
+            self._say_if_idle()
+            return self._config.poll_most / SECOND
+        self.metrics.claims += 1
+        if claimed.news.left and self.on_left is not None:
+            self.on_left()
+        if self._closing or len(claimed.jobs) == room:
+            return 0.0
+        if not claimed.jobs:
             self.metrics.empty_claims += 1
             if overtaken:
                 return 0.0
             self._say_if_idle()
+        config = self._config
         bounds = (config.poll_least / SECOND, config.poll_most / SECOND)
         pause = poll_interval(self._cost, bell=self._bell, bounds=bounds)
         if claimed.next_due is None:

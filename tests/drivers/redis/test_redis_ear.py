@@ -1,14 +1,18 @@
 """The doorbell within an event loop: rung across processes, back after a cut, gone with its loop."""
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import pytest
 from redis_load import enqueue
 
 from meddler import Meddler
 from oxmill.drivers.redis.driver import open_redis
+from oxmill.model.info import ListQueues
 from oxmill.store.doorbell import work
+from oxmill.testing.operations import plan_for
 
 PATIENCE = 10
 
@@ -96,3 +100,19 @@ def test_it_ends_with_its_loop(pair):
         return await bell.arrive(PATIENCE)
 
     assert [asyncio.run(once(name)) for name in "ef"] == [True, True]
+
+
+def test_loops_that_have_ended_are_not_kept(pair):
+    here, _ = pair
+    loops = weakref.WeakSet()
+
+    async def once():
+        loops.add(asyncio.get_running_loop())
+        here.doorbell.attend([work("q")]).close()
+        await here.arun(plan_for(here, ListQueues()))
+
+    for _ in range(5):
+        asyncio.run(once())
+    gc.collect()
+
+    assert len(loops) <= 1

@@ -58,7 +58,7 @@ async def test_a_killed_connection_of_a_loop_is_replaced(own):
     await driver.arun(plan_for(driver, Enqueue(jobs=(job("a"),))))
     with server.client() as client:
         client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    (lanes,) = driver.transport._loops.values()
+    lanes = driver.transport._loops.of(asyncio.get_running_loop(), dict)
     async with asyncio.timeout(20):
         while not all(lane._wire.broken for lane in lanes.values()):  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(0.001)

@@ -138,7 +138,7 @@ def age(driver, face):
         lane._used -= LONG
         lane._connection.next_health_check -= LONG
     else:
-        (lane,) = driver.transport._loops[asyncio.get_running_loop()].values()
+        (lane,) = driver.transport._loops.of(asyncio.get_running_loop(), dict).values()
         lane._wire.heard_at -= LONG
 
 

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from socket import SHUT_RDWR
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from redis.exceptions import ResponseError
 
@@ -27,7 +26,8 @@ from oxmill.drivers.redis.link import open_blocking
 from oxmill.drivers.redis.record import pack_id, unpack_id
 from oxmill.errors import StoreError
 from oxmill.store.bells import LocalBell, LocalDoorbell
-from oxmill.store.doorbell import CONTROL, SWEEP, ended, work
+from oxmill.store.doorbell import ended
+from oxmill.store.per_loop import PerLoop
 
 _log: Final = logging.getLogger("oxmill.redis")
 _QUIET: Final = 10.0
@@ -47,6 +47,7 @@ class RedisDoorbell(LocalDoorbell):
         self._target = target
         self._look = look
         self._prefix = prefix
+        self._prefix_bytes = len(prefix.encode())
         self._lines: dict[str, int] = {}
         """channel → listeners of this process."""
         self._start_over()
@@ -61,7 +62,7 @@ class RedisDoorbell(LocalDoorbell):
         """Whether something may have been published while nobody listened."""
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, Ear] = WeakKeyDictionary()
+        self._ears: PerLoop[Ear] = PerLoop()
         self._heard_by: dict[LocalBell, Ear] = {}
 
     def listen(self, topics: Iterable[str]) -> LocalBell:
@@ -124,7 +125,7 @@ class RedisDoorbell(LocalDoorbell):
         if os.getpid() != self._pid:  # the socket and the thread are the parent's
             return
         self._cut()
-        for ear in list(self._ears.values()):
+        for ear in self._ears.take_all():
             ear.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -138,11 +139,9 @@ class RedisDoorbell(LocalDoorbell):
             return None
         if self._closed.is_set():
             return None
-        ear = self._ears.get(loop)
-        if ear is None:
-            ear = Ear(self._target, self._look, self._strike, self._caught_up)
-            self._ears[loop] = ear
-        return ear
+        return self._ears.of(
+            loop, lambda: Ear(self._target, self._look, self._strike, self._caught_up)
+        )
 
     def _caught_up(self, channel: str) -> None:
         """The server listens on a channel from now on: what came before must be looked for."""
@@ -228,7 +227,7 @@ class RedisDoorbell(LocalDoorbell):
             if not isinstance(told, list):
                 continue
             if told[0] == b"message":
-                self._strike(told[1].decode(), told[2])
+                self._strike(told[1], told[2])
             elif told[0] == b"subscribe":
                 self._confirm(told[1].decode())
 
@@ -243,14 +242,9 @@ class RedisDoorbell(LocalDoorbell):
         if caught_up:
             self.ring_all()
 
-    def _strike(self, channel: str, message: bytes) -> None:
-        topic = channel.removeprefix(self._prefix)
-        if topic.startswith("ended:"):
-            super().ring(map(ended, _ids(message)))
-        elif topic in (CONTROL, SWEEP):
-            super().ring((topic,))
-        else:
-            super().ring((work(topic.removeprefix("work:")),))
+    def _strike(self, channel: bytes, message: bytes) -> None:
+        topic = channel[self._prefix_bytes :].decode()
+        super().ring(map(ended, _ids(message)) if topic.startswith("ended:") else (topic,))
 
 
 def _ids(message: bytes) -> Iterator[str]:

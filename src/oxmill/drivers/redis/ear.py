@@ -63,7 +63,7 @@ class Ear:
         self,
         target: Target,
         look: Callable[[], Address],
-        on_message: Callable[[str, bytes], None],
+        on_message: Callable[[bytes, bytes], None],
         on_confirmed: Callable[[str], None],
     ) -> None:
         self.lines: dict[str, int] = {}
@@ -146,6 +146,6 @@ class Ear:
 
     def _told(self, news: list[Any]) -> None:
         if news[0] == b"message":
-            self._on_message(news[1].decode(), news[2])
+            self._on_message(news[1], news[2])
         elif news[0] == b"subscribe":
             self._on_confirmed(news[1].decode())

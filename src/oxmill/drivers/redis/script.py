@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
+
 from oxmill.drivers.redis.keys import prelude
 from oxmill.store.plan import Step
 from oxmill.store.statements import load
@@ -44,8 +46,7 @@ class Script:
         return hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - the server's own choice
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Step[Any]):
+class Call(Step[Any], msgspec.Struct, frozen=True, gc=False):
     """Run a script on one shard. Its reply is what the server answered."""
 
     script: Script

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 from redis.exceptions import AskError, MovedError
 
@@ -22,6 +21,7 @@ from oxmill.drivers.redis.loop_lane import LoopLane
 from oxmill.drivers.redis.places import places_for
 from oxmill.drivers.redis.script import Call, Command
 from oxmill.errors import StoreError, StoreUnavailable
+from oxmill.store.per_loop import PerLoop
 from oxmill.store.plan import Plan, Step, Steps, Together
 
 T = TypeVar("T")
@@ -54,9 +54,7 @@ class RedisTransport:
         """Whether a call needs nothing but to be sent there."""
         self._guard = threading.Lock()
         self._lanes: dict[Address, Lane] = {}
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Address, LoopLane]] = (
-            WeakKeyDictionary()
-        )
+        self._loops: PerLoop[dict[Address, LoopLane]] = PerLoop()
 
     def run(self, plan: Plan[T]) -> T:
         """Perform a plan and give its answer."""
@@ -88,10 +86,9 @@ class RedisTransport:
         """Let go of all connections. Closing twice is harmless."""
         with self._guard:
             lanes, self._lanes = self._lanes, {}
-            loops, self._loops = list(self._loops.values()), WeakKeyDictionary()
         for lane in lanes.values():
             lane.close()
-        for of_loop in loops:
+        for of_loop in self._loops.take_all():
             for loop_lane in of_loop.values():
                 loop_lane.close()
 
@@ -241,18 +238,11 @@ class RedisTransport:
         self._store(got, part, answers)
 
     def _loop_lane(self, address: Address) -> LoopLane:
-        loop = asyncio.get_running_loop()
-        lanes = self._loops.get(loop)
-        if lanes is not None and address in lanes:
-            return lanes[address]
-        with self._guard:
-            lanes = self._loops.get(loop)
-            if lanes is None:
-                lanes = self._loops[loop] = {}
-            lane = lanes.get(address)
-            if lane is None:
-                lane = lanes[address] = LoopLane(self._target, address, self._packer, self._layout)
-            return lane
+        lanes = self._loops.of(asyncio.get_running_loop(), dict)
+        lane = lanes.get(address)
+        if lane is None:
+            lane = lanes[address] = LoopLane(self._target, address, self._packer, self._layout)
+        return lane
 
     # --- both --------------------------------------------------------------------------------
 
