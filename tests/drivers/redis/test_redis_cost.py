@@ -84,6 +84,12 @@ def test_one_enqueue_is_one_round_trip_and_a_handful_of_commands(counted):
     assert counted.cost(counted.enqueue(1)) == (1, 1, 9)
 
 
+def test_a_claim_of_the_only_job_is_one_round_trip_and_a_handful_of_commands(counted):
+    counted.driver.run(counted.enqueue(2))  # of which the first is gone by then
+
+    assert counted.cost(counted.claim(limit=5)) == (1, 1, 10)
+
+
 @pytest.mark.parametrize("delay", [0, 60_000_000])
 def test_a_batch_costs_the_same_commands_whatever_its_size(counted, delay):
     few, pages = counted.cost(counted.enqueue(20, delay=delay)), 1

@@ -86,6 +86,19 @@ def test_a_claim_that_was_stopped_leaves_the_jobs_in_line(store, options):
     assert [job.token.attempt for job in jobs] == [1, 1]
 
 
+def test_a_claim_of_the_only_job_that_was_stopped_leaves_it_at_its_rank(store):
+    driver, client, root = store
+    enqueue(driver, "late", priority=7)
+    client.set(f"{root}:leases:q", "of somebody else")
+
+    with pytest.raises(StoreError):
+        claim(driver, 3)
+    client.delete(f"{root}:leases:q")
+    enqueue(driver, "early", priority=5)
+
+    assert [job.id for job in claim(driver, 3)] == ["early", "late"]
+
+
 @pytest.mark.parametrize("outcome", [Outcome.COMPLETE, Outcome.RETRY, Outcome.RELEASE])
 @pytest.mark.parametrize("name", ["groups:q", "line:q", "due:q", "lane:q\x1fg"])
 def test_a_settlement_that_was_stopped_leaves_the_lease(store, outcome, name):

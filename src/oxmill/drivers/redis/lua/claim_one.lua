@@ -23,14 +23,18 @@ if #ARGV == 9 then
   end
   if form then
     local leases, until_when = ROOT .. ':leases:' .. queue, string.format('%d', now + tonumber(ARGV[3]))
-    local lapse = call('ZRANGE', leases, 0, 0, 'WITHSCORES')[2] -- a key of another type stops the script here
     call('ZREM', line, seq)
-    call('ZADD', leases, until_when, seq)
+    local put = redis.pcall('ZADD', leases, until_when, seq)
+    if type(put) == 'table' and put.err then
+      -- A key of another type: the job, whose record is as it was, goes back to the line.
+      call('ZADD', line, cut.priority(blob), seq)
+      return put
+    end
     call('HSET', JOBS, seq, cut.fresh_lease(blob, form))
     call('ZADD', MOMENTS, 'LT', until_when, queue)
     call('ZADD', GRANTS, 'GT', string.format('%d', now), queue)
     if ARGV[6] == '1' then return {now, 0, blob} end
-    local due = call('ZRANGE', ROOT .. ':due:' .. queue, 0, 0, 'WITHSCORES')[2]
-    return {now, math.min(tonumber(due or until_when), tonumber(lapse or until_when), until_when), blob}
+    -- The queue's moment is at most the first due time and the first end of a lease: to come back then is soon enough.
+    return {now, math.min(tonumber(moment or until_when), until_when), blob}
   end
 end

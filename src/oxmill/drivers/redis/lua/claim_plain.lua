@@ -32,7 +32,7 @@ if short.queue and not short.gated then
       local put = redis.pcall('ZADD', leases, unpack(ends))
       if type(put) == 'table' and put.err then
         -- A key of another type: the jobs, whose records are as they were, go back to the line.
-        for i, member in ipairs(members) do redis.call('ZADD', line, short.priority(records[2 * i]), member) end
+        for i, member in ipairs(members) do redis.call('ZADD', line, cut.priority(records[2 * i]), member) end
         return put
       end
       redis.call('HSET', JOBS, unpack(records))

@@ -150,11 +150,5 @@ do
     return cut.fresh_lease(blob, form)
   end
 
-  -- Of a record that `leased` gave.
-  function short.priority(record)
-    local id_size, size = struct.unpack('>BI3', record)
-    return cmsgpack.unpack(string.sub(record, 8 + id_size, 7 + id_size + size))[3]
-  end
-
   if #ARGV > 9 then short.queue, short.gated = look() end
 end

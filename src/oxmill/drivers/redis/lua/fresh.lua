@@ -5,6 +5,7 @@
 -- Result: `cut.fresh_form(blob)`: what records of one size and kind share: where the standing starts and stops, its kind,
 -- and the frame and the parts of the standing that a lease gives them; nothing if the job is another.
 -- `cut.fresh_lease(blob, form)`: the leased record.
+-- `cut.priority(blob)`: that of any job.
 function cut.fresh_form(blob)
   -- A fresh standing is an array of 4 to 8: state, queue, priority, time of enqueue, and perhaps due, attempts, crashes
   -- and retention. What a lease adds is the same for all of them: what else is in a standing at its default, then
@@ -26,4 +27,9 @@ function cut.fresh_lease(blob, form)
   local sub, start, stop = string.sub, form.start, form.stop
   return form.frame .. sub(blob, 8, start) .. '\220\0\22\4' .. sub(blob, start + 3, stop) .. form.added
     .. sub(blob, stop + 1)
+end
+
+function cut.priority(blob)
+  local id_size, size = struct.unpack('>BI3', blob)
+  return cmsgpack.unpack(string.sub(blob, 8 + id_size, 7 + id_size + size))[3]
 end
