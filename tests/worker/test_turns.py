@@ -131,3 +131,18 @@ async def test_a_turn_asks_for_no_more_than_the_store_says_is_well(world, bound,
 
     assert max(asked.limits) == most
     assert {(await world.job(job_id)).state for job_id in ids} == {State.SUCCEEDED}
+
+
+async def test_a_job_starts_before_its_claim_is_noted(world):
+    """Who has rung for an idle worker waits for the start, and not for what the worker notes down."""
+    noted = []
+
+    @world.task
+    async def look():
+        noted.append(worker.metrics.claims - worker.metrics.empty_claims)
+
+    worker = await world.start(slots=10)
+    await world.ended(await world.enqueue(look))
+
+    assert noted == [0]
+    assert await world.until(lambda: worker.metrics.claims > worker.metrics.empty_claims)
