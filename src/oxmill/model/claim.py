@@ -42,7 +42,8 @@ class Claimed(Value, frozen=True):
     next_due: Micros | None = None
     """When fewer than `limit` were granted: the earliest moment at which a scheduled job of the
     open queues named falls due or a lease on one of their running jobs ends, those just granted
-    included, so that the caller can sleep until then. Otherwise `None`."""
+    included, so that the caller can sleep until then; a store may name an earlier one. Otherwise
+    `None`."""
     gained: tuple[str, ...] = ()
     """Queues in which jobs of flows began to wait because of jobs that expired or crashed too often."""
     news: News = NO_NEWS
